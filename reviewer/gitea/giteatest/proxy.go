@@ -1,0 +1,321 @@
+package giteatest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Proxy stands between a client and a server, records the requests and makes
+// faults. Requests and answers are passed on whole, not in parts. Links in
+// answers name the server's own address, not the proxy's.
+//
+// Every request comes on a connection of its own: on a kept one, Go's client
+// repeats a request that was cut off, and the count would be wrong.
+type Proxy struct {
+	// URL is the proxy's address without a slash at the end.
+	URL string
+
+	target string
+	client *http.Transport
+	server *http.Server
+	ctx    context.Context // ends at Close, and with it all waiting
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	requests []*Request
+	hook     Hook
+	after    map[int]func()
+}
+
+// A Request is one request that the proxy has seen.
+type Request struct {
+	N      int // from 1, since the start or the last Reset
+	Method string
+	Path   string // escaped, without the query
+	Query  string // without the question mark
+	Header http.Header
+	Body   []byte
+	// Status is the answer's: the server's, a fault's own, 502 when the server
+	// couldn't be reached; 0 while there is none. A cut after forwarding keeps the
+	// status that the client never saw.
+	Status int
+	// Forwarded tells that the server got the request; Cut that the client got no
+	// answer.
+	Forwarded, Cut bool
+}
+
+// Line is method, path and query in one line: "GET /api/v1/user?x=1".
+func (r Request) Line() string {
+	if r.Query == "" {
+		return r.Method + " " + r.Path
+	}
+	return r.Method + " " + r.Path + "?" + r.Query
+}
+
+// A Hook is called with every request before anything is done with it, by many
+// goroutines at a time. It returns the fault to make, nil for none. It must not
+// change or keep the request.
+type Hook func(*Request) *Fault
+
+// A Fault is what goes wrong with a request. The fields are taken in their order:
+// Hold, Delay, CutBefore, Status, then forwarding, Forwarded, CutAfter. The zero
+// value is none.
+type Fault struct {
+	// Hold keeps the request back until the channel is closed.
+	Hold <-chan struct{}
+	// Delay keeps it back for a time.
+	Delay time.Duration
+	// CutBefore closes the connection; the server never gets the request.
+	CutBefore bool
+	// Status, unless 0, is answered with Header and Body; the server never gets the
+	// request.
+	Status int
+	Header http.Header
+	Body   string
+	// Forwarded is called when the server has answered and the client has seen
+	// nothing of it yet.
+	Forwarded func(Request)
+	// CutAfter closes the connection instead of passing the answer on.
+	CutAfter bool
+}
+
+// NewProxy starts a proxy in front of the server on a free loopback port. Close
+// stops it.
+func (s *Server) NewProxy(tb TB) *Proxy {
+	tb.Helper()
+	p, err := StartProxy(s.URL)
+	check(tb, err)
+	return p
+}
+
+// StartProxy starts a proxy in front of any http server; target is its address,
+// without a path.
+func StartProxy(target string) (*Proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start a proxy for %s: %w", target, err)
+	}
+	p := &Proxy{
+		URL:    "http://" + listener.Addr().String(),
+		target: strings.TrimSuffix(target, "/"),
+		// DisableCompression: what the client asked for is passed on as it is.
+		client: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
+	p.server.SetKeepAlivesEnabled(false)
+	go func() { _ = p.server.Serve(listener) }() // its only end is Close
+	return p, nil
+}
+
+// Close stops the proxy and cuts what is under way.
+func (p *Proxy) Close() error {
+	p.cancel()
+	err := p.server.Close()
+	p.client.CloseIdleConnections()
+	if err != nil {
+		return fmt.Errorf("stop the proxy %s: %w", p.URL, err)
+	}
+	return nil
+}
+
+// SetHook sets the hook for the requests to come; nil: none.
+func (p *Proxy) SetHook(hook Hook) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hook = hook
+}
+
+// After has fn called once, when the server has answered the n-th request
+// (counted like [Request.N]) and the client has seen nothing of that answer yet:
+// where a process dies that is killed "after its n-th request". A request that a
+// fault keeps from the server counts when the fault is made.
+func (p *Proxy) After(n int, fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.after == nil {
+		p.after = map[int]func(){}
+	}
+	p.after[n] = fn
+}
+
+// Reset forgets the requests so far, hook and After. Requests under way aren't
+// recorded any more.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests, p.hook, p.after = nil, nil, nil
+}
+
+// Requests returns the requests so far in the order of their arrival.
+func (p *Proxy) Requests() []Request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]Request, len(p.requests))
+	for i, r := range p.requests {
+		all[i] = *r
+	}
+	return all
+}
+
+// Writes returns the requests that aren't GET or HEAD.
+func (p *Proxy) Writes() []Request {
+	var writes []Request
+	for _, r := range p.Requests() {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			writes = append(writes, r)
+		}
+	}
+	return writes
+}
+
+// ServeHTTP handles one request of the client.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, in *http.Request) {
+	body, err := io.ReadAll(in.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client is gone
+	}
+	r := &Request{Method: in.Method, Path: in.URL.EscapedPath(), Query: in.URL.RawQuery, Header: in.Header.Clone(), Body: body}
+	p.mu.Lock()
+	p.requests = append(p.requests, r)
+	r.N = len(p.requests)
+	seen, hook := *r, p.hook
+	p.mu.Unlock()
+
+	fault := Fault{}
+	if hook != nil {
+		if f := hook(&seen); f != nil {
+			fault = *f
+		}
+	}
+	p.handle(w, in, r, fault)
+}
+
+func (p *Proxy) handle(w http.ResponseWriter, in *http.Request, r *Request, fault Fault) {
+	if fault.Hold != nil {
+		await(p, in, r, fault.Hold)
+	}
+	if fault.Delay > 0 {
+		await(p, in, r, time.After(fault.Delay))
+	}
+	switch {
+	case fault.CutBefore:
+		p.cut(r)
+	case fault.Status != 0:
+		p.answered(r, fault.Status, false)
+		answer(w, fault.Status, fault.Header, []byte(fault.Body))
+		return
+	}
+
+	status, header, body, err := p.forward(in, r)
+	if err != nil {
+		p.answered(r, http.StatusBadGateway, true)
+		answer(w, http.StatusBadGateway, nil, []byte(err.Error()))
+		return
+	}
+	seen := p.answered(r, status, true)
+	if fault.Forwarded != nil {
+		fault.Forwarded(seen)
+	}
+	if fault.CutAfter {
+		p.cut(r)
+	}
+	answer(w, status, header, body)
+}
+
+// hopHeaders belong to a connection, not to the request.
+var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length"}
+
+func (p *Proxy) forward(in *http.Request, r *Request) (status int, header http.Header, body []byte, err error) {
+	to, err := url.Parse(p.target + in.URL.RequestURI())
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	// Not the client's context: a server that got the request finishes it, whatever
+	// became of the client.
+	out, err := http.NewRequestWithContext(p.ctx, in.Method, to.String(), bytes.NewReader(r.Body)) //nolint:gosec // passing on what the client sends is a proxy's work
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	out.Header = in.Header.Clone()
+	for _, name := range hopHeaders {
+		out.Header.Del(name)
+	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = nil // keeps Go from adding its own
+	}
+	resp, err := p.client.RoundTrip(out)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, body, err
+}
+
+// await blocks until done says something. A client that goes away or the proxy's
+// end cuts the request.
+func await[T any](p *Proxy, in *http.Request, r *Request, done <-chan T) {
+	select {
+	case <-done:
+	case <-in.Context().Done():
+		p.cut(r)
+	case <-p.ctx.Done():
+		p.cut(r)
+	}
+}
+
+// cut closes the client's connection without an answer. It doesn't return.
+func (p *Proxy) cut(r *Request) {
+	p.mu.Lock()
+	r.Cut = true
+	fn := p.claim(r)
+	p.mu.Unlock()
+	if fn != nil {
+		fn()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// answered notes the answer's status and calls what [Proxy.After] asked for.
+func (p *Proxy) answered(r *Request, status int, forwarded bool) Request {
+	p.mu.Lock()
+	r.Status, r.Forwarded = status, forwarded
+	seen := *r
+	fn := p.claim(r)
+	p.mu.Unlock()
+	if fn != nil {
+		fn()
+	}
+	return seen
+}
+
+// claim takes the function that waits for r's number. A request from before a
+// Reset has no number any more.
+func (p *Proxy) claim(r *Request) func() {
+	if r.N > len(p.requests) || p.requests[r.N-1] != r {
+		return nil
+	}
+	fn := p.after[r.N]
+	delete(p.after, r.N)
+	return fn
+}
+
+func answer(w http.ResponseWriter, status int, header http.Header, body []byte) {
+	for name, values := range header {
+		w.Header()[name] = values
+	}
+	for _, name := range hopHeaders {
+		w.Header().Del(name)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) //nolint:gosec // as the server wrote it; fails when the client is gone, or for a 204
+}
