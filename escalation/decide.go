@@ -1,0 +1,293 @@
+package escalation
+
+import (
+	"slices"
+
+	"review-bot/sentinel"
+)
+
+// Outcome is what became of a run, as it is reported.
+type Outcome string
+
+// The outcomes.
+const (
+	Posted    Outcome = "posted"
+	Patched   Outcome = "patched"
+	Reposted  Outcome = "reposted"
+	Skipped   Outcome = "skipped"
+	Waived    Outcome = "waived"
+	OwnPull   Outcome = "own_pr"
+	Capped    Outcome = "capped"
+	HeadMoved Outcome = "head_moved"
+	Closed    Outcome = "closed"
+	Draft     Outcome = "draft"
+	NoSecrets Outcome = "no_secrets"
+	Failed    Outcome = "failed"
+)
+
+// Judgement is what the acting role found.
+type Judgement struct {
+	Own  sentinel.Verdict
+	Head string // commit that was judged
+	Text string // sentinel.Hash of what the role says
+}
+
+// Situation is everything that a decision depends on.
+type Situation struct {
+	Log       Log
+	Role      string    // the acting role
+	Judgement Judgement // what it found; when no model was asked, what its current record says
+
+	Head     string // the pull request's head now
+	Closed   bool   // closed or merged
+	Draft    bool   // and drafts aren't to be reviewed
+	OwnPull  bool   // the account is the pull request's author
+	Advisory bool   // the role's verdict never gates
+
+	NoApprove   bool     // publish no APPROVED
+	RepostStale bool     // post an approval anew when its commit is no longer the head
+	Siblings    []string // roles that must have judged this head before anything is approved
+}
+
+// Action is what to do. The zero value does nothing.
+type Action struct {
+	Outcome   Outcome
+	Desired   sentinel.Verdict // what the account should say: D
+	As        string           // role under which a review is posted or patched
+	Post      sentinel.Verdict // event of the review to POST; "" for none
+	Patch     *Record          // record whose body is to be replaced; nil for none
+	Supersede []Record         // to be marked as replaced, after the POST
+	Withdraw  bool             // then take the account's verdict back, by asking for its review anew
+	Blockers  []Record         // records of other roles that hold the account, newest first
+	Reason    string           // one clause for the log
+}
+
+// Writes tells whether the action changes anything on the forge.
+func (a Action) Writes() bool {
+	return a.Post != "" || a.Patch != nil || len(a.Supersede) > 0 || a.Withdraw
+}
+
+// Desire is what the account should say, and why.
+type Desire struct {
+	Event    sentinel.Verdict // request_changes, approved or none
+	Blockers []Record         // current records that hold the account, the acting role's not among them; newest first
+	Waived   bool             // some role's request for changes was dismissed by a person
+	Waiting  bool             // approval waits for siblings that haven't judged the head
+}
+
+// Desired computes worst-wins from the roles' own verdicts. Published events
+// play no part: two escalated roles would hold each other for ever.
+func Desired(s Situation) Desire {
+	var d Desire
+	approved := s.Judgement.Own == sentinel.Approved && s.Judgement.Head == s.Head && !s.Advisory
+	blocked := false
+	if s.Role != "" && !s.Advisory && s.Judgement.Own == sentinel.RequestChanges {
+		if s.Log.Waived(s.Role, s.Judgement.Head) {
+			d.Waived = true
+		} else {
+			blocked = true
+		}
+	}
+	for _, role := range slices.Backward(s.Log.Roles()) {
+		if role == s.Role {
+			continue
+		}
+		cur, _ := s.Log.Current(role)
+		switch {
+		case cur.Own() == sentinel.RequestChanges && s.Log.Waived(role, cur.Head()):
+			d.Waived = true
+		case cur.Own() == sentinel.RequestChanges:
+			blocked = true
+			d.Blockers = append(d.Blockers, cur)
+		case s.Role == "" && cur.Own() == sentinel.Approved && cur.Head() == s.Head:
+			approved = true
+		}
+	}
+	d.Waiting = slices.ContainsFunc(s.Siblings, func(role string) bool { return role != s.Role && !s.judged(role) })
+	switch {
+	case blocked:
+		d.Event = sentinel.RequestChanges
+	case approved && !d.Waived && !d.Waiting:
+		d.Event = sentinel.Approved
+	default:
+		d.Event = sentinel.None
+	}
+	return d
+}
+
+func (s Situation) judged(role string) bool {
+	cur, ok := s.Log.Current(role)
+	return ok && cur.Head() == s.Head
+}
+
+// Decide is the decision table for one role's run: total, and the same for the
+// same situation.
+func Decide(s Situation) Action {
+	cur, has := s.Log.Current(s.Role)
+	switch {
+	case s.Closed:
+		return Action{Outcome: Closed, Reason: "the pull request is closed"}
+	case s.Draft:
+		return Action{Outcome: Draft, Reason: "the pull request is a draft"}
+	case s.Judgement.Head != s.Head:
+		return Action{Outcome: HeadMoved, Reason: "the pull request has a newer head"}
+	case s.OwnPull:
+		a := s.comment(cur, has)
+		a.Outcome, a.Reason = OwnPull, "the account is the pull request's author"
+		return a
+	case s.Advisory:
+		a := s.comment(cur, has)
+		a.Reason = "the role is advisory"
+		return a
+	}
+	want := Desired(s)
+	a := s.table(cur, has, want)
+	a.Desired, a.Blockers = want.Event, want.Blockers
+	a.Supersede = append(s.leftovers(cur), a.Supersede...)
+	return a
+}
+
+// comment publishes without gating: for advisory roles and the account's own
+// pull requests.
+func (s Situation) comment(cur Record, has bool) Action {
+	a := Action{As: s.Role, Desired: sentinel.None, Supersede: s.leftovers(cur)}
+	switch {
+	case has && cur.Own() == s.Judgement.Own && s.same(cur):
+		a.Outcome = Skipped
+	case has && cur.Own() == s.Judgement.Own && patchable(cur) && cur.Row.State == RowComment:
+		a.Outcome, a.Patch = Patched, &cur
+	default:
+		a.Outcome, a.Post = Posted, sentinel.Comment
+		if has {
+			a.Outcome = Reposted
+			a.Supersede = append(a.Supersede, replaceable(cur)...)
+		}
+	}
+	return a
+}
+
+// same tells whether the role says what its record says, about the same commit.
+func (s Situation) same(cur Record) bool {
+	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Body == s.Judgement.Text
+}
+
+func (s Situation) table(cur Record, has bool, want Desire) Action {
+	gate := s.Log.Gate()
+	a := Action{As: s.Role}
+	event := want.Event
+	// Where nothing is to gate, a verdict that still does is taken back. An
+	// account that doesn't gate has nothing to take back; and while siblings
+	// haven't judged yet, a block is better left standing.
+	a.Withdraw = event == sentinel.None && !gate.Unofficial && len(gate.States) > 0 &&
+		!(want.Waiting && !want.Waived && gate.Is(sentinel.RequestChanges))
+	gateRight := gate.Is(event) || event == sentinel.None
+	if event == sentinel.Approved && s.NoApprove {
+		event = sentinel.None
+		a.Withdraw = !gate.Unofficial && len(gate.States) > 0
+		gateRight = true
+	}
+	stale := s.RepostStale && event == sentinel.Approved && has && cur.Row.State == RowApproved && cur.Row.Commit != s.Head
+
+	switch {
+	case has && s.same(cur) && gateRight && !stale:
+		a.Outcome, a.Reason = Skipped, "nothing changed"
+		if a.Withdraw {
+			a.Outcome, a.Reason = Reposted, "the account's verdict no longer stands"
+		}
+	case !has:
+		a.Outcome, a.Post, a.Reason = Posted, publish(event), "first review of the role"
+	case cur.Own() != s.Judgement.Own:
+		a.Outcome, a.Post, a.Reason = Reposted, publish(event), "the role's own verdict changed"
+		a.Supersede = replaceable(cur)
+	case event == sentinel.None:
+		a.Outcome, a.Patch, a.Reason = Patched, &cur, "nothing may gate now"
+	case cur.Row.State == RowState(rowState[event]) && gate.Is(event) && !stale:
+		a.Outcome, a.Patch, a.Reason = Patched, &cur, "same verdict, text or head changed"
+	case cur.Row.State == RowApproved && event == sentinel.RequestChanges && gate.Is(event):
+		a.Outcome, a.Patch, a.Reason = Patched, &cur, "a sibling's block holds the account already"
+	default:
+		a.Outcome, a.Post, a.Reason = Reposted, publish(event), reason(cur, event, gate)
+		a.Supersede = replaceable(cur)
+	}
+	if a.Patch != nil {
+		anew := ""
+		switch {
+		case cur.Edited:
+			// A person wrote there: what they wrote stays, and what is new is said anew.
+			anew = "a person edited the role's review"
+		case !patchable(cur):
+			anew = "the review's timeline entry was deleted"
+		case s.dismissedSince(cur):
+			anew = "a person dismissed the verdict on an older head"
+		}
+		if anew != "" {
+			a.Outcome, a.Post, a.Patch, a.Reason = Reposted, publish(event), nil, anew
+			a.Supersede = replaceable(cur)
+		}
+	}
+	if want.Waived && want.Event == sentinel.None {
+		a.Outcome = Waived
+	}
+	return a
+}
+
+// publish is the event of a POST for what the account should say. Where it
+// should say nothing, the role still puts its own verdict on record.
+func publish(event sentinel.Verdict) sentinel.Verdict {
+	if event == sentinel.None {
+		return sentinel.Comment
+	}
+	return event
+}
+
+func reason(cur Record, event sentinel.Verdict, gate Gate) string {
+	switch {
+	case cur.Row.State == RowApproved && event == sentinel.RequestChanges:
+		return "a sibling blocks"
+	case cur.Row.State == RowRequestChanges && event == sentinel.Approved:
+		return "nothing blocks any more"
+	case cur.Row.State == RowComment:
+		return "the role's last review doesn't gate"
+	case !gate.Is(event):
+		return "the forge counts another verdict"
+	default:
+		return "the approval names an older commit"
+	}
+}
+
+// patchable tells whether the record's text may be replaced: not what a person
+// edited, and not where the timeline entry is gone, by whose id it is done.
+func patchable(r Record) bool { return !r.Edited && r.Row.CommentID != 0 }
+
+// dismissedSince tells whether a PATCH would move the record to another head
+// across a dismissal. A waiver covers the requests for changes at its head that
+// precede it, and a row's place in the timeline is all that tells what precedes:
+// moved there, a fresh verdict would count as waived, and a dismissed row would
+// take its waiver along to a commit that the person never saw.
+func (s Situation) dismissedSince(cur Record) bool {
+	return cur.Head() != s.Judgement.Head && slices.ContainsFunc(s.Log.Waivers(), func(w Waiver) bool {
+		return s.Log.after(w.Entry, cur.Row) && (cur.Own() == sentinel.RequestChanges || cur.Row.ID == w.Row.ID)
+	})
+}
+
+// replaceable is the record as the list to supersede, or nothing: a request for
+// changes stays as history, byte for byte, and so does what can't be patched.
+func replaceable(r Record) []Record {
+	if r.Row.State == RowRequestChanges || !patchable(r) || r.Sentinel.State != sentinel.Live {
+		return nil
+	}
+	return []Record{r}
+}
+
+// leftovers are the role's older records that a job should have superseded.
+func (s Situation) leftovers(cur Record) []Record { return s.Log.leftovers(s.Role, cur) }
+
+func (l Log) leftovers(role string, cur Record) []Record {
+	var list []Record
+	for _, r := range l.Records {
+		if r.Role() == role && r.Row.ID != cur.Row.ID {
+			list = append(list, replaceable(r)...)
+		}
+	}
+	return list
+}

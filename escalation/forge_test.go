@@ -1,0 +1,233 @@
+package escalation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"review-bot/sentinel"
+)
+
+const (
+	me       = int64(7) // the bot's account
+	stranger = int64(8)
+	person   = int64(9) // someone with every right
+)
+
+var (
+	h1, h2, h3 = head(1), head(2), head(3)
+	key        = sentinel.NewKey("token", "o/r", 1)
+	began      = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+)
+
+const (
+	approved = sentinel.Approved
+	changes  = sentinel.RequestChanges
+	comment  = sentinel.Comment
+	none     = sentinel.None
+)
+
+func head(n int) string { return fmt.Sprintf("%040x", n) }
+
+// forge is a model of what the server does with reviews: rows keep their
+// original bodies, the timeline has the current ones, and a newer verdict of an
+// account makes its older ones unofficial. Rows are numbered from 1, timeline
+// entries from 101.
+type forge struct {
+	rows    []Row
+	entries []Entry
+	// unofficial: the account has no right to gate.
+	unofficial bool
+	// inline: reviews carry inline comments; such a one doesn't dismiss the older ones.
+	inline bool
+	// undismissed rows stay so in this model. On the server a newer review
+	// without inline comments dismisses them again, and nothing tells that from
+	// the person's dismissal before: the one case that the log can't know.
+	undismissed map[int64]bool
+	head        string
+	nonce       int
+}
+
+func (f *forge) log() Log { return NewLog(me, f.rows, f.entries, key) }
+
+func (f *forge) entry(e Entry) int64 {
+	e.ID = int64(101 + len(f.entries))
+	e.Created = began.Add(time.Duration(len(f.entries)) * time.Second)
+	f.entries = append(f.entries, e)
+	return e.ID
+}
+
+func (f *forge) post(author int64, state RowState, commit, body string) *Row {
+	row := Row{ID: int64(len(f.rows) + 1), Author: author, State: state, Body: body, Commit: commit}
+	if state == RowApproved || state == RowRequestChanges {
+		row.Official = author == me && !f.unofficial
+		for i := range f.rows {
+			if old := &f.rows[i]; old.Author == author && (old.State == RowApproved || old.State == RowRequestChanges) {
+				old.Official, old.Dismissed = false, old.Dismissed || !f.inline && !f.undismissed[old.ID]
+			}
+		}
+	}
+	row.CommentID = f.entry(Entry{Kind: EntryReview, Review: row.ID, Body: body, User: author})
+	row.URL = fmt.Sprintf("https://forge/o/r/pulls/1#issuecomment-%d", row.CommentID)
+	row.Submitted = f.entries[len(f.entries)-1].Created
+	f.rows = append(f.rows, row)
+	return &f.rows[len(f.rows)-1]
+}
+
+// text is the row's current text in the timeline.
+func (f *forge) text(row int64) *string {
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		if e := &f.entries[i]; e.Kind == EntryReview && e.Review == row {
+			return &e.Body
+		}
+	}
+	panic(fmt.Sprintf("no entry for row %d", row))
+}
+
+// edit changes what a PATCH by the bot may change.
+func (f *forge) edit(row int64, change func(*sentinel.Body, *sentinel.Sentinel)) {
+	body, s, err := sentinel.Split(*f.text(row))
+	if err != nil {
+		body, s, _ = sentinel.Split(f.rows[row-1].Body)
+	}
+	change(&body, &s)
+	*f.text(row) = body.With(s, key)
+}
+
+// withdraw is the account asking for its own review anew.
+func (f *forge) withdraw(by int64) {
+	for i := range f.rows {
+		if f.rows[i].Author == me {
+			f.rows[i].Official = false
+		}
+	}
+	f.entry(Entry{Kind: EntryReviewRequest, User: by, Subject: me})
+}
+
+// apply carries an action out, in the order that the protocol gives.
+func (f *forge) apply(a Action, s Situation, text string) {
+	if a.Post != "" {
+		body, sen := f.verdict(a.As, s.Judgement.Own, a.Post, s.Judgement.Head, text)
+		f.post(me, rowState[a.Post], s.Judgement.Head, body.With(sen, key))
+	}
+	if a.Patch != nil {
+		f.edit(a.Patch.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) { b.Text, sen.Head = text, s.Judgement.Head })
+	}
+	for _, r := range a.Supersede {
+		f.edit(r.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) { b.Text, sen.State = "Replaced.", sentinel.Superseded })
+	}
+	if a.Withdraw {
+		f.withdraw(me)
+	}
+}
+
+func (f *forge) verdict(role string, own, event sentinel.Verdict, head, text string) (sentinel.Body, sentinel.Sentinel) {
+	f.nonce++
+	return sentinel.Body{Text: text}, sentinel.Sentinel{Role: role, Version: 1, Kind: sentinel.KindVerdict, Own: own, Event: event,
+		Head: head, Run: fmt.Sprintf("%032x", f.nonce)}
+}
+
+// says is the text of a role that has nothing new to say.
+func says(role string) string { return role + " has looked at it." }
+
+// step is one thing that happened on the pull request.
+type step func(*forge)
+
+func history(steps ...step) *forge {
+	f := &forge{head: h1, undismissed: map[int64]bool{}}
+	for _, s := range steps {
+		s(f)
+	}
+	return f
+}
+
+// review is a review of the account, in a role.
+func review(role string, own, event sentinel.Verdict, head string, opts ...func(*forge, *Row)) step {
+	return func(f *forge) {
+		body, s := f.verdict(role, own, event, head, says(role))
+		row := f.post(me, rowState[event], head, body.With(s, key))
+		for _, opt := range opts {
+			opt(f, row)
+		}
+	}
+}
+
+// What a review may be besides.
+
+func patchedTo(head string) func(*forge, *Row) {
+	return func(f *forge, r *Row) {
+		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Head = head })
+	}
+}
+
+func state(state sentinel.State) func(*forge, *Row) {
+	return func(f *forge, r *Row) {
+		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.State = state })
+	}
+}
+
+// edited is a person's change to the words.
+func edited(f *forge, r *Row) {
+	*f.text(r.ID) = strings.Replace(*f.text(r.ID), "looked at", "slept over", 1)
+}
+
+// flipped is a person's change to the sentinel, with everything but the code set right.
+func flipped(old, new string) func(*forge, *Row) {
+	return func(f *forge, r *Row) { *f.text(r.ID) = strings.ReplaceAll(*f.text(r.ID), old, new) }
+}
+
+func entryDeleted(f *forge, r *Row) {
+	for i, e := range f.entries {
+		if e.Kind == EntryReview && e.Review == r.ID {
+			f.entries[i] = Entry{ID: e.ID, Kind: EntryComment, Created: e.Created}
+		}
+	}
+	r.CommentID, r.URL = 0, ""
+}
+
+func dismissedByPush(f *forge, r *Row) {
+	r.Dismissed = true
+	f.entry(Entry{Kind: EntryDismiss, Review: r.ID, User: person})
+}
+
+// Other things that happen.
+
+func dismiss(row int64) step {
+	return func(f *forge) {
+		f.rows[row-1].Dismissed = true
+		f.entry(Entry{Kind: EntryDismiss, Review: row, User: person})
+	}
+}
+
+func undismiss(row int64) step {
+	return func(f *forge) {
+		f.rows[row-1].Dismissed = false
+		f.undismissed[row] = true
+	}
+}
+
+func rerequest(f *forge) { f.withdraw(person) }
+
+func unofficial(f *forge) { f.unofficial = true }
+
+func by(author int64, state RowState, body string) step {
+	return func(f *forge) { f.post(author, state, h1, body) }
+}
+
+// describe is an action in words, rows by their number.
+func describe(a Action) string {
+	words := []string{string(a.Outcome)}
+	if a.Post != "" {
+		words = append(words, "post "+string(a.Post))
+	}
+	if a.Patch != nil {
+		words = append(words, fmt.Sprintf("patch %d", a.Patch.Row.ID))
+	}
+	for _, r := range a.Supersede {
+		words = append(words, fmt.Sprintf("supersede %d", r.Row.ID))
+	}
+	if a.Withdraw {
+		words = append(words, "withdraw")
+	}
+	return strings.Join(words, ", ")
+}

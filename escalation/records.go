@@ -1,0 +1,369 @@
+// Package escalation decides what an account's reviews on a pull request should
+// say, and what to do so that they do. It is pure: records in, action out.
+//
+// Several roles may share one account, and the forge knows one verdict per
+// account. The rule is worst-wins: the account requests changes while any of its
+// roles does. See README.md in this folder for the states and the invariants.
+package escalation
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"review-bot/sentinel"
+)
+
+// RowState is a review's state as the forge names it.
+type RowState string
+
+// The states that the bot meets in a list of reviews.
+const (
+	RowApproved       RowState = "APPROVED"
+	RowRequestChanges RowState = "REQUEST_CHANGES"
+	RowComment        RowState = "COMMENT"
+	RowPending        RowState = "PENDING"
+	RowRequest        RowState = "REQUEST_REVIEW"
+)
+
+// Row is one review in the forge's list. Nobody can change its Body later.
+type Row struct {
+	ID        int64
+	Author    int64 // user id
+	State     RowState
+	Body      string // as it was posted
+	Official  bool   // counts for merging
+	Dismissed bool
+	Stale     bool
+	Commit    string    // commit it names
+	CommentID int64     // id of its timeline entry; 0 if that was deleted
+	URL       string    // "" if the timeline entry was deleted
+	Submitted time.Time // the server's clock, whole seconds
+	Comments  int       // inline comments
+}
+
+// Entry is one entry of the pull request's timeline.
+type Entry struct {
+	ID      int64
+	Kind    EntryKind
+	Review  int64  // id of the review it speaks of, 0 if none
+	Body    string // current text
+	User    int64  // who did it
+	Login   string
+	Subject int64 // for review_request: whose review is asked for
+	Removed bool  // for review_request: the request was taken back
+	Created time.Time
+}
+
+// EntryKind is a timeline entry's type as the forge names it.
+type EntryKind string
+
+// The kinds that matter to the bot.
+const (
+	EntryReview        EntryKind = "review"
+	EntryDismiss       EntryKind = "dismiss_review"
+	EntryReviewRequest EntryKind = "review_request"
+	EntryReopen        EntryKind = "reopen"
+	EntryComment       EntryKind = "comment"
+)
+
+// Record is a verdict of a role: a row of the account whose original body ends
+// with a sentinel of kind verdict.
+//
+// Identity, own verdict and event come from the original body, which nobody can
+// edit. What a PATCH may move comes from the current text, if that is signed.
+type Record struct {
+	Row      Row
+	Sentinel sentinel.Sentinel // identity of the original, movable fields of the current text
+	Body     sentinel.Body     // current text, without the sentinel
+	Edited   bool              // a person changed the text: it doesn't match its hash, or lost its sentinel
+}
+
+// Role is the role that the record belongs to.
+func (r Record) Role() string { return r.Sentinel.Role }
+
+// Own is what the role found.
+func (r Record) Own() sentinel.Verdict { return r.Sentinel.Own }
+
+// Head is the commit that the role judged last in this record.
+func (r Record) Head() string { return r.Sentinel.Head }
+
+// Log is what an account has said on a pull request, oldest first.
+type Log struct {
+	Account int64
+	Rows    []Row // the account's rows that are submitted or pending, oldest first
+	Records []Record
+	Entries []Entry // by id
+	Ignored []Ignored
+}
+
+// Ignored is a review that looks like one of the bot's and isn't believed.
+type Ignored struct {
+	Row    Row
+	Reason string
+}
+
+// NewLog joins the forge's rows with the timeline's current texts. Rows of
+// others count for nothing, whatever they carry. A row whose timeline entry is
+// missing is read from its original body.
+func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
+	log := Log{Account: account, Entries: slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })}
+	texts := map[int64]string{}
+	for _, e := range log.Entries {
+		// A pending review with a body has an entry, and a second one on submit: the newest counts.
+		if e.Kind == EntryReview && e.Review != 0 {
+			texts[e.Review] = e.Body
+		}
+	}
+	for _, row := range inOrder(rows) {
+		_, s, err := sentinel.Split(row.Body)
+		if row.Author != account {
+			if err == nil {
+				log.Ignored = append(log.Ignored, Ignored{row, "it is another account's"})
+			}
+			continue
+		}
+		if row.State == RowRequest {
+			continue
+		}
+		log.Rows = append(log.Rows, row)
+		switch {
+		case row.State == RowPending || errors.Is(err, sentinel.ErrNone):
+			continue
+		case err != nil:
+			log.Ignored = append(log.Ignored, Ignored{row, err.Error()})
+			continue
+		case s.Kind != sentinel.KindVerdict:
+			continue
+		}
+		text, ok := texts[row.ID]
+		if !ok {
+			text = row.Body
+		}
+		log.Records = append(log.Records, newRecord(row, s, text, key))
+	}
+	return log
+}
+
+func newRecord(row Row, original sentinel.Sentinel, text string, key sentinel.Key) Record {
+	body, current, err := sentinel.Split(text)
+	r := Record{Row: row, Sentinel: original, Body: body}
+	if err == nil && key.Verify(current) && sameReview(original, current) {
+		r.Sentinel.Head = current.Head
+		r.Sentinel.Q = current.Q
+		r.Sentinel.Round = current.Round
+		r.Sentinel.Epoch = current.Epoch
+		r.Sentinel.Base = current.Base
+		r.Sentinel.State = current.State
+		r.Sentinel.Body = current.Body
+		r.Sentinel.Version = current.Version
+		r.Sentinel.Extra = current.Extra
+		r.Edited = current.Body != sentinel.Hash(body.Text)
+		return r
+	}
+	// The original's fields count, but its text may have been replaced all the same.
+	r.Edited = text != row.Body || original.Body != sentinel.Hash(body.Text)
+	return r
+}
+
+// sameReview tells whether a signed sentinel was written for this very review:
+// an old one of the bot's own, pasted into another of its reviews, wasn't.
+func sameReview(original, current sentinel.Sentinel) bool {
+	return original.Role == current.Role && original.Kind == current.Kind && original.Run == current.Run &&
+		original.Own == current.Own && original.Event == current.Event
+}
+
+// inOrder sorts rows by the order in which they were submitted. A row's id
+// predates its submission, so the id of the timeline entry goes first; a row
+// whose entry was deleted stands behind the rows with smaller ids.
+func inOrder(rows []Row) []Row {
+	sorted := slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+	place := map[int64]int64{}
+	var newest int64
+	for _, row := range sorted {
+		newest = max(newest, row.CommentID)
+		place[row.ID] = cmp.Or(row.CommentID, newest)
+	}
+	slices.SortStableFunc(sorted, func(a, b Row) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	return sorted
+}
+
+// Current is the role's current record: its newest that isn't superseded. A
+// role whose newest record is retired has none until it judges again; an older
+// verdict of its must not come back to life by that.
+func (l Log) Current(role string) (Record, bool) {
+	for _, r := range slices.Backward(l.Records) {
+		if r.Role() != role {
+			continue
+		}
+		switch r.Sentinel.State {
+		case sentinel.Superseded:
+			continue
+		case sentinel.Retired:
+			return Record{}, false
+		case sentinel.Live:
+			return r, true
+		}
+	}
+	return Record{}, false
+}
+
+// Roles lists the roles with a current record, in the order of those records.
+func (l Log) Roles() []string {
+	var roles []string
+	for _, r := range slices.Backward(l.Records) {
+		if cur, ok := l.Current(r.Role()); ok && cur.Row.ID == r.Row.ID {
+			roles = append(roles, r.Role())
+		}
+	}
+	slices.Reverse(roles)
+	return roles
+}
+
+// Pending lists the account's reviews that were begun and not submitted.
+func (l Log) Pending() []Row {
+	var rows []Row
+	for _, row := range l.Rows {
+		if row.State == RowPending {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Gate is what the account's reviews say to the forge's merge check.
+type Gate struct {
+	States     []RowState // APPROVED and REQUEST_CHANGES, each at most once; empty: nothing gates
+	Unofficial bool       // the account is no official reviewer, its verdicts don't gate
+}
+
+// Is tells whether the gate is just that one verdict; with None, that it is empty.
+func (g Gate) Is(v sentinel.Verdict) bool {
+	if v == sentinel.None {
+		return len(g.States) == 0
+	}
+	return len(g.States) == 1 && g.States[0] == RowState(rowState[v])
+}
+
+// Has tells whether the verdict is among the gate's.
+func (g Gate) Has(v sentinel.Verdict) bool { return slices.Contains(g.States, RowState(rowState[v])) }
+
+// Names are the gate's verdicts in lower case, for people and JSON.
+func (g Gate) Names() []string {
+	names := []string{}
+	for _, s := range g.States {
+		for v, state := range rowState {
+			if state == s {
+				names = append(names, string(v))
+			}
+		}
+	}
+	return names
+}
+
+var rowState = map[sentinel.Verdict]RowState{
+	sentinel.Approved:       RowApproved,
+	sentinel.RequestChanges: RowRequestChanges,
+	sentinel.Comment:        RowComment,
+}
+
+// Gate computes the account's gate: its official, undismissed verdicts. If none
+// of its verdicts is official, and nobody has asked it for a new review since
+// the newest one (which clears the mark), then it is no official reviewer, and
+// its newest verdict stands for the gate.
+func (l Log) Gate() Gate {
+	var g Gate
+	var newest *Row
+	official := false
+	for i, row := range l.Rows {
+		if row.State != RowApproved && row.State != RowRequestChanges {
+			continue
+		}
+		newest = &l.Rows[i]
+		if !row.Official {
+			continue
+		}
+		official = true
+		if !row.Dismissed && !slices.Contains(g.States, row.State) {
+			g.States = append(g.States, row.State)
+		}
+	}
+	slices.Sort(g.States)
+	if official || newest == nil || l.requestedAfter(*newest) {
+		return g
+	}
+	g.Unofficial = true
+	if !newest.Dismissed {
+		g.States = []RowState{newest.State}
+	}
+	return g
+}
+
+// requestedAfter tells whether a review of the account was asked for after row.
+func (l Log) requestedAfter(row Row) bool {
+	for _, e := range l.Entries {
+		if e.Kind == EntryReviewRequest && e.Subject == l.Account && !e.Removed && l.after(e, row) {
+			return true
+		}
+	}
+	return false
+}
+
+// after tells whether a timeline entry is newer than a review.
+func (l Log) after(e Entry, row Row) bool {
+	if row.CommentID != 0 {
+		return e.ID > row.CommentID
+	}
+	// The row's own entry was deleted; the clock has whole seconds only, and a
+	// person's act counts when in doubt.
+	return !e.Created.Before(row.Submitted)
+}
+
+// Waiver is a person's dismissal of a blocking review of the account.
+type Waiver struct {
+	Entry Entry
+	Row   Row
+	Head  string // commit that the dismissed review judged
+}
+
+// Waivers lists the dismissals that are in force.
+func (l Log) Waivers() []Waiver {
+	var list []Waiver
+	for _, e := range l.Entries {
+		if e.Kind != EntryDismiss || e.User == l.Account {
+			continue
+		}
+		for _, row := range l.Rows {
+			if row.ID == e.Review && row.State == RowRequestChanges && row.Dismissed {
+				list = append(list, Waiver{Entry: e, Row: row, Head: l.headOf(row)})
+			}
+		}
+	}
+	return list
+}
+
+func (l Log) headOf(row Row) string {
+	for _, r := range l.Records {
+		if r.Row.ID == row.ID {
+			return r.Head()
+		}
+	}
+	return row.Commit
+}
+
+// Waived tells whether a dismissal covers the role's request for changes at
+// head: one at that head, made after the role had requested changes there.
+func (l Log) Waived(role, head string) bool {
+	for _, w := range l.Waivers() {
+		if w.Head != head {
+			continue
+		}
+		for _, r := range l.Records {
+			if r.Role() == role && r.Own() == sentinel.RequestChanges && r.Head() == head && l.after(w.Entry, r.Row) {
+				return true
+			}
+		}
+	}
+	return false
+}

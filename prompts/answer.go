@@ -1,0 +1,231 @@
+// Package prompts holds what the bot says to a model and how it reads the
+// answer: embedded templates and role instructions, the answer's types, its flat
+// JSON schema, and the strict decoder.
+package prompts
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Answer is what a model says about a pull request.
+type Answer struct {
+	Summary  string    `json:"summary"`
+	Findings []Finding `json:"findings"` // new ones only
+	Retained []string  `json:"retained"` // ids of earlier findings that still stand
+}
+
+// Finding is one defect as the model describes it. Its place is what the model
+// claims; nothing says yet that the diff has such a line.
+type Finding struct {
+	Path       string   `json:"path"`
+	Line       int      `json:"line"`
+	EndLine    int      `json:"end_line"`
+	Side       string   `json:"side"` // new or old
+	Quote      string   `json:"quote"`
+	Severity   Severity `json:"severity"`
+	Category   string   `json:"category"`
+	Title      string   `json:"title"`
+	Body       string   `json:"body"`
+	Suggestion string   `json:"suggestion"`
+}
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities, and Never, which only a threshold may be.
+const (
+	Critical Severity = "critical"
+	High     Severity = "high"
+	Medium   Severity = "medium"
+	Low      Severity = "low"
+	Never    Severity = "never"
+)
+
+// Severities lists the severities, worst first.
+var Severities = []Severity{Critical, High, Medium, Low}
+
+// Categories lists what a finding may be about.
+var Categories = []string{"logic", "security", "access_control", "performance", "quality", "side_effects", "testing", "documentation"}
+
+// AtLeast tells whether s is as bad as the threshold or worse. Nothing reaches
+// the threshold Never. A severity that isn't known counts as the worst.
+func (s Severity) AtLeast(threshold Severity) bool {
+	at := slices.Index(Severities, threshold)
+	return at >= 0 && s.Rank() <= at
+}
+
+// Rank is the place of s among Severities, 0 for the worst.
+func (s Severity) Rank() int { return slices.Index(Severities, s) }
+
+// UnmarshalText reads a threshold; the error names the valid values.
+func (s *Severity) UnmarshalText(text []byte) error {
+	v := Severity(text)
+	if v != Never && !slices.Contains(Severities, v) {
+		return fmt.Errorf("%q is not one of low, medium, high, critical, never", text)
+	}
+	*s = v
+	return nil
+}
+
+//go:embed schema.json
+var schema []byte
+
+// Schema is the answer's JSON schema: flat, strict, sent as it is.
+func Schema() json.RawMessage { return bytes.Clone(schema) }
+
+// SchemaVersion changes whenever the schema or its meaning does; it is part of
+// the question's digest.
+const SchemaVersion = 1
+
+// MaxFindings bounds how many findings of one answer are read. A model that
+// reports more is rambling, and the rest is named rather than cut in silence.
+const MaxFindings = 500
+
+// Decode reads an answer strictly: one JSON object, every field present, none
+// unknown, values of their form. The error says what is wrong in words that the
+// model can be shown. A single Markdown fence around the object is tolerated,
+// since servers without structured output tend to add one.
+func Decode(content string) (Answer, error) {
+	content = unfence(content)
+	if strings.TrimSpace(content) == "" {
+		return Answer{}, errors.New("the answer is empty")
+	}
+	// Pointers tell a missing field from an empty one.
+	var raw struct {
+		Summary  *string           `json:"summary"`
+		Findings *[]map[string]any `json:"findings"`
+		Retained *[]*string        `json:"retained"`
+	}
+	if err := strict(content, &raw); err != nil {
+		return Answer{}, fmt.Errorf("the answer is not the JSON object asked for: %w", err)
+	}
+	if err := exactNames(json.NewDecoder(strings.NewReader(content))); err != nil {
+		return Answer{}, fmt.Errorf("the answer is not of the form asked for: %w", err)
+	}
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{{"summary", raw.Summary == nil}, {"findings", raw.Findings == nil}, {"retained", raw.Retained == nil}} {
+		if f.missing {
+			return Answer{}, fmt.Errorf("the field %q is missing", f.name)
+		}
+	}
+	if n := len(*raw.Findings); n > MaxFindings {
+		return Answer{}, fmt.Errorf("%d findings, at most %d are read: report the most severe", n, MaxFindings)
+	}
+	for i, f := range *raw.Findings {
+		for _, name := range findingFields {
+			if v, ok := f[name]; !ok || v == nil {
+				return Answer{}, fmt.Errorf("findings[%d]: the field %q is missing", i, name)
+			}
+		}
+		// Severity's own decoder reads thresholds, and would offer "never" to the model.
+		if v, ok := f["severity"].(string); ok {
+			if !slices.Contains(Severities, Severity(v)) {
+				return Answer{}, fmt.Errorf("findings[%d]: severity %q is not one of critical, high, medium, low", i, v)
+			}
+		}
+	}
+	if i := slices.Index(*raw.Retained, nil); i >= 0 {
+		return Answer{}, fmt.Errorf("retained[%d] is null", i)
+	}
+	var a Answer
+	if err := strict(content, &a); err != nil {
+		return Answer{}, fmt.Errorf("the answer is not of the form asked for: %w", err)
+	}
+	for i, f := range a.Findings {
+		if err := f.validate(); err != nil {
+			return Answer{}, fmt.Errorf("findings[%d]: %w", i, err)
+		}
+	}
+	return a, nil
+}
+
+var answerFields = []string{"summary", "findings", "retained"}
+
+var findingFields = []string{"path", "line", "end_line", "side", "quote", "severity", "category", "title", "body", "suggestion"}
+
+func (f Finding) validate() error {
+	if !slices.Contains(Categories, f.Category) {
+		return fmt.Errorf("category %q is not one of %s", f.Category, strings.Join(Categories, ", "))
+	}
+	if f.Side != "new" && f.Side != "old" {
+		return fmt.Errorf("side %q is not one of new, old", f.Side)
+	}
+	if strings.TrimSpace(f.Title) == "" {
+		return errors.New("the title is empty")
+	}
+	return nil
+}
+
+func strict(content string, into any) error {
+	d := json.NewDecoder(strings.NewReader(content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.New("it ends in the middle")
+		}
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
+	}
+	return nil
+}
+
+// exactNames refuses what encoding/json lets pass: a field's name in capitals,
+// and a name that stands twice in one object, of which the last would count.
+// The content is well-formed, its depth bounded.
+func exactNames(d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			token, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := token.(string)
+			if seen[name] {
+				return fmt.Errorf("the field %q stands twice", name)
+			}
+			if !slices.Contains(findingFields, name) && !slices.Contains(answerFields, name) {
+				return fmt.Errorf("unknown field %q", name)
+			}
+			seen[name] = true
+		}
+		if err := exactNames(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
+// unfence takes the object out of a Markdown code fence, if that is all there is.
+func unfence(content string) string {
+	trimmed := strings.TrimSpace(content)
+	first, rest, ok := strings.Cut(trimmed, "\n")
+	if !ok || !strings.HasPrefix(first, "```") {
+		return content
+	}
+	inner, ok := strings.CutSuffix(rest, "```")
+	if !ok {
+		return content
+	}
+	return inner
+}

@@ -1,0 +1,76 @@
+package prompts
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed base.md task.md roles
+var files embed.FS
+
+// Request is what a model is asked, in the order it is sent. The first part is
+// always the same, the second the same for every role on the same head, so that
+// a server's prefix cache serves them all.
+type Request struct {
+	System   string // who the model is, the rules, the form of the answer
+	Material string // the pull request, fenced as data
+	Task     string // the role, earlier findings, the operator's instructions
+}
+
+// Input is what a request is built from.
+type Input struct {
+	Role         string
+	Instructions string // of the role; see Instructions
+	Boundary     string // code in the boundary lines of Material and Feedback
+	Material     string // fenced already
+	Feedback     string // earlier findings, fenced already; may be empty
+	Extra        string // the operator's own instructions; may be empty
+}
+
+// Build renders a request.
+func Build(in Input) (Request, error) {
+	system, err := render("base.md", in)
+	if err != nil {
+		return Request{}, err
+	}
+	task, err := render("task.md", in)
+	if err != nil {
+		return Request{}, err
+	}
+	// The code stands here and not among the rules: those stay the same for every pull request.
+	material := "The code of the boundary lines is " + in.Boundary + ".\n\n" + in.Material
+	return Request{System: system, Material: material, Task: task}, nil
+}
+
+func render(name string, in Input) (string, error) {
+	t, err := template.New(name).Option("missingkey=error").ParseFS(files, name)
+	if err != nil {
+		return "", fmt.Errorf("prompt template %s: %w", name, err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, in); err != nil {
+		return "", fmt.Errorf("prompt template %s: %w", name, err)
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// Roles lists the roles with instructions of their own.
+var Roles = []string{"security", "logic", "tests", "performance", "docs"}
+
+// Instructions are the built-in instructions for a role; a name that isn't
+// among Roles gets the general reviewer's.
+func Instructions(role string) string {
+	name := "general"
+	for _, known := range Roles {
+		if role == known {
+			name = known
+		}
+	}
+	text, err := files.ReadFile("roles/" + name + ".md")
+	if err != nil {
+		panic(fmt.Sprintf("prompts: the embedded role %s is missing", name)) // the test suite reads every one
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,157 @@
+package sentinel
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const mark = "<!-- review-bot-finding:security/1f3c9a2b head=" + head + " sev=high cat=logic key=00ff v=1 -->"
+
+func TestWhatAMarkerEncodesDecodesToTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := Marker{
+			Role: rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,9}`).Draw(t, "role"), ID: hexOf(8).Draw(t, "id"), Head: hexOf(40).Draw(t, "head"),
+			Severity: rapid.SampledFrom([]string{"", "low", "critical"}).Draw(t, "severity"),
+			Category: rapid.SampledFrom([]string{"", "logic", "access_control"}).Draw(t, "category"),
+			Key:      hexOf(rapid.IntRange(1, 32).Draw(t, "digits")).Draw(t, "key"), Version: rapid.IntRange(1, 3).Draw(t, "version"),
+		}
+		if rapid.Bool().Draw(t, "extra") {
+			m.Extra = []Field{{"x", "1"}, {"by", "a/b"}}
+		}
+		got, err := ParseMarker(m.String())
+		if err != nil {
+			t.Fatalf("%s: %v", m, err)
+		}
+		if d := cmp.Diff(m, got); d != "" {
+			t.Fatalf("%s (-want +got):\n%s", m, d)
+		}
+	})
+}
+
+func TestAMarkerIsReadStrictly(t *testing.T) {
+	want := Marker{Role: "security", ID: "1f3c9a2b", Head: head, Severity: "high", Category: "logic", Key: "00ff", Version: 1}
+	if got, err := ParseMarker(mark); err != nil || !cmp.Equal(got, want) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if want.String() != mark {
+		t.Errorf("encoded as %s", want)
+	}
+	with := func(old, new string) string {
+		line := strings.Replace(mark, old, new, 1)
+		if line == mark {
+			t.Fatalf("%q is not in the example", old)
+		}
+		return line
+	}
+	for promise, tt := range map[string]struct {
+		line string
+		ok   bool
+	}{
+		"a newer version":           {with("v=1", "v=2"), true},
+		"an unknown key":            {with("v=1", "x=1 v=1"), true},
+		"another order":             {with("sev=high cat=logic", "cat=logic sev=high"), true},
+		"two spaces":                {with(" sev", "  sev"), false},
+		"a space behind":            {mark + " ", false},
+		"text behind":               {mark + "x", false},
+		"text in front":             {"x" + mark, false},
+		"not closed":                {with(" -->", ""), false},
+		"closed in the middle":      {with("cat=logic", "cat=-->"), false},
+		"a key twice":               {with("sev=high", "sev=high sev=low"), false},
+		"no role":                   {with("security/", ""), false},
+		"an empty role":             {with("security/", "/"), false},
+		"a role in capitals":        {with("security/", "Security/"), false},
+		"no id":                     {with("/1f3c9a2b", ""), false},
+		"an empty id":               {with("1f3c9a2b", ""), false},
+		"an id of 7 digits":         {with("1f3c9a2b", "1f3c9a2"), false},
+		"an id of 9 digits":         {with("1f3c9a2b", "1f3c9a2b0"), false},
+		"an id in capitals":         {with("1f3c9a2b", "1F3C9A2B"), false},
+		"a second slash":            {with("1f3c9a2b", "1f3c9a2b/1"), false},
+		"no head":                   {with("head="+head+" ", ""), false},
+		"a short head":              {with(head, head[1:]), false},
+		"a head in capitals":        {with(head, strings.ToUpper(head)), false},
+		"no key":                    {with("key=00ff ", ""), false},
+		"a key that is no hash":     {with("key=00ff", "key=xyz"), false},
+		"no version":                {with(" v=1", ""), false},
+		"version 0":                 {with("v=1", "v=0"), false},
+		"version 01":                {with("v=1", "v=01"), false},
+		"the sentinel of a review":  {plain, false},
+		"a value with a line break": {with("cat=logic", "cat=lo\ngic"), false},
+	} {
+		if _, err := ParseMarker(tt.line); (err == nil) != tt.ok {
+			t.Errorf("%s: ParseMarker(%q): %v", promise, tt.line, err)
+		}
+	}
+	for _, line := range []string{"", "x", plain} {
+		if _, err := ParseMarker(line); !errors.Is(err, ErrNone) {
+			t.Errorf("ParseMarker(%q): %v, want ErrNone", line, err)
+		}
+	}
+}
+
+func TestMarkersStandAloneOnTheirLine(t *testing.T) {
+	second := strings.Replace(mark, "1f3c9a2b", "00000002", 1)
+	for promise, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"none":                      {"Text.", nil},
+		"empty":                     {"", nil},
+		"at the end":                {"Text.\n\n" + mark, []string{"1f3c9a2b"}},
+		"line ends of Windows":      {"Text.\r\n\r\n" + mark + "\r\n", []string{"1f3c9a2b"}},
+		"blanks behind":             {mark + " \t", []string{"1f3c9a2b"}},
+		"several, in their order":   {second + "\n- a\n" + mark + "\n" + plain, []string{"00000002", "1f3c9a2b"}},
+		"the same twice":            {mark + "\n" + mark, []string{"1f3c9a2b", "1f3c9a2b"}},
+		"inside a line":             {"- a " + mark + "\n" + mark + " b", nil},
+		"indented":                  {"  " + mark, nil},
+		"quoted":                    {"> " + mark, nil},
+		"a broken one is no hurdle": {strings.Replace(mark, "v=1", "v=0", 1) + "\n" + second, []string{"00000002"}},
+	} {
+		var got []string
+		for _, m := range Markers(tt.text) {
+			got = append(got, m.ID)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", promise, d)
+		}
+	}
+}
+
+func TestNamesOfRolesAndFindings(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "gpt-5.1_mini": true, "0": true, "": false, "-a": false, "_a": false, "A": false, "a b": false, "a\n": false, "ä": false} {
+		if ValidRole(name) != want {
+			t.Errorf("ValidRole(%q) is %v", name, !want)
+		}
+	}
+	for id, want := range map[string]bool{"00000000": true, "1f3c9a2b": true, "": false, "1f3c9a2": false, "1F3C9A2B": false, "1f3c9a2g": false, "1f3c9a2b\n": false} {
+		if ValidID(id) != want {
+			t.Errorf("ValidID(%q) is %v", id, !want)
+		}
+	}
+}
+
+func FuzzMarker(f *testing.F) {
+	for _, seed := range []string{
+		"", mark, mark + "\r\n" + mark, "<!-- review-bot-finding:", "<!-- review-bot-finding:/ -->", "<!-- review-bot-finding:a/00000000 v=1 -->",
+		strings.Replace(mark, "v=1", "x=y v=7", 1), strings.Replace(mark, "sev=high ", "", 1), strings.Replace(mark, " sev", "  sev", 1), plain,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, m := range Markers(text) {
+			if !ValidRole(m.Role) || !ValidID(m.ID) {
+				t.Errorf("a marker of no finding: %+v", m)
+			}
+		}
+		m, err := ParseMarker(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseMarker(m.String()); err != nil || !cmp.Equal(m, again) {
+			t.Fatalf("%q\nfirst  %+v\nsecond %+v\n%v", text, m, again, err)
+		}
+	})
+}

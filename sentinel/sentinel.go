@@ -1,0 +1,263 @@
+// Package sentinel holds the names of verdicts and the grammar of the hidden
+// markers by which review-bot finds its own reviews again.
+//
+// A sentinel is an HTML comment, the last line of a review's body:
+//
+//	<!-- review-bot:security v=1 kind=verdict own=approved event=approved head=… run=… body=… mac=… -->
+//
+// It says which role wrote the review and what that role found. The package is
+// pure: it encodes, decodes and checks, and knows nothing of servers.
+//
+// What a sentinel proves is little by itself: anybody may write one into a
+// review of theirs. It counts only in a review of the bot's own account, and a
+// text that was edited later counts only with a right [Sentinel.Verify] code.
+package sentinel
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Verdict is what a role found (its own verdict) or what it published (its
+// event). The two differ while a sibling role blocks.
+type Verdict string
+
+// The verdicts. None is an event only: nothing that gates was published.
+const (
+	Approved       Verdict = "approved"
+	RequestChanges Verdict = "request_changes"
+	Comment        Verdict = "comment"
+	None           Verdict = "none"
+)
+
+// Kind tells what a marked review is.
+type Kind string
+
+const (
+	// KindVerdict is a review that carries a role's verdict.
+	KindVerdict Kind = "verdict"
+	// KindFindings is a review that only carries further inline comments.
+	KindFindings Kind = "findings"
+	// KindOrphan is a leftover of a job that died while it was posting.
+	KindOrphan Kind = "orphan"
+)
+
+// State is what became of a review after it was posted.
+type State string
+
+const (
+	// Live is the state of a review that nothing has replaced.
+	Live State = ""
+	// Superseded marks a review whose role has published a newer one.
+	Superseded State = "superseded"
+	// Retired marks the last verdict of a role that no longer exists.
+	Retired State = "retired"
+)
+
+// Version is the version of the grammar that this package writes.
+const Version = 1
+
+// Sentinel is one decoded marker.
+type Sentinel struct {
+	Role    string
+	Version int
+	Kind    Kind
+	Own     Verdict // what the role found
+	Event   Verdict // what the role published
+	Head    string  // commit that was judged, 40 hex digits
+	Round   int     // heads at which the role has requested changes so far
+	Epoch   int64   // timeline id of the event that last reset Round; 0: none
+	Q       string  // digest of the question that the model was asked
+	Base    string  // tip of the base branch that was read, 40 hex digits
+	Run     string  // random nonce of the POST that made the review, 32 hex digits
+	Body    string  // hash of the text, see Hash
+	State   State
+	Extra   []Field // keys that this version doesn't know, in the order read
+	MAC     string  // see Sign
+}
+
+// Field is a key with its value.
+type Field struct{ Key, Value string }
+
+const (
+	open  = "<!-- review-bot:"
+	close = " -->"
+)
+
+// ErrNone says that a text carries no sentinel at all, as opposed to a broken one.
+var ErrNone = errors.New("no sentinel")
+
+var (
+	rolePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	keyPattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+	valuePattern = regexp.MustCompile(`^[A-Za-z0-9._:,/+=-]{0,512}$`)
+	hexPattern   = regexp.MustCompile(`^[0-9a-f]+$`)
+)
+
+// ValidRole tells whether name may be a role's name.
+func ValidRole(name string) bool { return rolePattern.MatchString(name) }
+
+// RolePattern is the form of a role's name, for messages to people.
+const RolePattern = "[a-z0-9][a-z0-9._-]{0,63}"
+
+// fields lists what stands behind the role, in canonical order, without the mac.
+// Empty values are left out.
+func (s Sentinel) fields() []Field {
+	list := []Field{
+		{"v", strconv.Itoa(s.Version)},
+		{"kind", string(s.Kind)},
+		{"own", string(s.Own)},
+		{"event", string(s.Event)},
+		{"head", s.Head},
+	}
+	if s.Round != 0 {
+		list = append(list, Field{"round", strconv.Itoa(s.Round)})
+	}
+	if s.Epoch != 0 {
+		list = append(list, Field{"epoch", strconv.FormatInt(s.Epoch, 10)})
+	}
+	list = append(list,
+		Field{"q", s.Q},
+		Field{"base", s.Base},
+		Field{"run", s.Run},
+		Field{"body", s.Body},
+		Field{"state", string(s.State)},
+	)
+	list = append(list, s.Extra...)
+	return slices.DeleteFunc(list, func(f Field) bool { return f.Value == "" })
+}
+
+// String encodes the sentinel as one line.
+func (s Sentinel) String() string {
+	var b strings.Builder
+	b.WriteString(open)
+	b.WriteString(s.Role)
+	for _, f := range s.fields() {
+		fmt.Fprintf(&b, " %s=%s", f.Key, f.Value)
+	}
+	if s.MAC != "" {
+		b.WriteString(" mac=")
+		b.WriteString(s.MAC)
+	}
+	b.WriteString(close)
+	return b.String()
+}
+
+// Validate reports the first field whose value the grammar doesn't allow.
+func (s Sentinel) Validate() error {
+	if !ValidRole(s.Role) {
+		return fmt.Errorf("role %q is not of the form %s", s.Role, RolePattern)
+	}
+	if s.Version < 1 {
+		return fmt.Errorf("version %d", s.Version)
+	}
+	if !slices.Contains([]Kind{KindVerdict, KindFindings, KindOrphan}, s.Kind) {
+		return fmt.Errorf("unknown kind %q", s.Kind)
+	}
+	if s.Kind == KindVerdict {
+		if !slices.Contains([]Verdict{Approved, RequestChanges, Comment}, s.Own) {
+			return fmt.Errorf("own verdict %q", s.Own)
+		}
+		if !slices.Contains([]Verdict{Approved, RequestChanges, Comment, None}, s.Event) {
+			return fmt.Errorf("event %q", s.Event)
+		}
+		if len(s.Head) != 40 {
+			return fmt.Errorf("head %q is not a commit id", s.Head)
+		}
+		if len(s.Run) != 32 {
+			return fmt.Errorf("run %q is not a nonce of 32 hex digits", s.Run)
+		}
+	}
+	for _, f := range []Field{{"head", s.Head}, {"base", s.Base}, {"run", s.Run}, {"q", s.Q}, {"body", s.Body}, {"mac", s.MAC}} {
+		if f.Value != "" && !hexPattern.MatchString(f.Value) {
+			return fmt.Errorf("%s %q is not hexadecimal", f.Key, f.Value)
+		}
+	}
+	if !slices.Contains([]State{Live, Superseded, Retired}, s.State) {
+		return fmt.Errorf("unknown state %q", s.State)
+	}
+	if s.Round < 0 || s.Epoch < 0 {
+		return errors.New("negative round or epoch")
+	}
+	seen := map[string]bool{"mac": true}
+	for _, f := range s.fields() {
+		if !keyPattern.MatchString(f.Key) || !valuePattern.MatchString(f.Value) || seen[f.Key] {
+			return fmt.Errorf("field %q", f.Key)
+		}
+		seen[f.Key] = true
+	}
+	return nil
+}
+
+// Parse decodes one line. It is strict: one space between fields, no key twice,
+// every value of its form. Keys it doesn't know are kept in Extra. The error is
+// ErrNone if the line doesn't begin as a sentinel does.
+func Parse(line string) (Sentinel, error) {
+	role, fields, err := split(line, open)
+	if errors.Is(err, ErrNone) {
+		return Sentinel{}, err
+	}
+	if err != nil {
+		return Sentinel{}, fmt.Errorf("sentinel: %w", err)
+	}
+	s := Sentinel{Role: role}
+	for _, f := range fields {
+		if err := s.set(f.Key, f.Value); err != nil {
+			return Sentinel{}, fmt.Errorf("sentinel: %w", err)
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return Sentinel{}, fmt.Errorf("sentinel: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Sentinel) set(key, value string) (err error) {
+	switch key {
+	case "v":
+		s.Version, err = number(key, value)
+	case "kind":
+		s.Kind = Kind(value)
+	case "own":
+		s.Own = Verdict(value)
+	case "event":
+		s.Event = Verdict(value)
+	case "head":
+		s.Head = value
+	case "round":
+		s.Round, err = number(key, value)
+	case "epoch":
+		var n int
+		n, err = number(key, value)
+		s.Epoch = int64(n)
+	case "q":
+		s.Q = value
+	case "base":
+		s.Base = value
+	case "run":
+		s.Run = value
+	case "body":
+		s.Body = value
+	case "state":
+		s.State = State(value)
+	case "mac":
+		s.MAC = value
+	default:
+		s.Extra = append(s.Extra, Field{key, value})
+	}
+	return err
+}
+
+// number reads a positive decimal in its only spelling, so that what is decoded
+// encodes to the same bytes again.
+func number(key, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 || strconv.Itoa(n) != value {
+		return 0, fmt.Errorf("%s %q is not a positive number", key, value)
+	}
+	return n, nil
+}
