@@ -1,0 +1,77 @@
+package main
+
+import (
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"review-bot/reviewer/untrusted"
+)
+
+// environ turns a process's environment into a map.
+func environ(list []string) map[string]string {
+	env := map[string]string{}
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// names are the variables that a flag is also read from, in order: its own,
+// then the well-known ones of its tag `also`.
+func names(flag *kong.Flag) []string {
+	own := "REVIEW_BOT_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+	list := []string{own}
+	if also := flag.Tag.Get("also"); also != "" {
+		list = append(list, strings.Split(also, ",")...)
+	}
+	return list
+}
+
+// environment resolves flags from variables. An empty one counts as unset: a
+// composite action passes inputs that weren't given as empty ones.
+func environment(env map[string]string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, name := range names(flag) {
+			if value := env[name]; value != "" {
+				return value, nil
+			}
+		}
+		return nil, nil //nolint:nilnil // kong's way to say: not resolved here
+	})
+}
+
+// helpWithEnvironment shows the well-known variables of a flag in its help.
+func helpWithEnvironment(value *kong.Value) string {
+	if value.Tag != nil && value.Tag.Get("also") != "" {
+		return value.Help + " (" + strings.ReplaceAll(value.Tag.Get("also"), ",", ", ") + ")"
+	}
+	return value.Help
+}
+
+// secrets knows the secret values of the environment, so that none of them is
+// ever printed or published.
+func secrets(env map[string]string, more ...string) *untrusted.Masker {
+	values := more
+	for _, name := range []string{
+		"REVIEW_BOT_TOKEN", "GITEA_TOKEN", "GITHUB_TOKEN", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+	} {
+		values = append(values, env[name])
+	}
+	return untrusted.NewMasker(values...)
+}
+
+// stamped is the version that a release build stamps in.
+var stamped string
+
+func version() string {
+	if stamped != "" {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "development"
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"review-bot/escalation"
+	"review-bot/reviewer"
+	"review-bot/reviewer/finding"
+	"review-bot/reviewer/untrusted"
+)
+
+// output tells people and machines what a run does: progress on stderr, the
+// result on stdout, the step's outputs in the file that Actions names. Secrets
+// are masked on every way.
+type output struct {
+	stdout, stderr io.Writer
+	mask           *untrusted.Masker
+	json           bool
+	actions        bool   // fold the log
+	file           string // for the step's outputs
+}
+
+func newOutput(w *world, mask *untrusted.Masker, asJSON bool) *output {
+	return &output{
+		stdout: w.stdout, stderr: w.stderr, mask: mask, json: asJSON,
+		actions: w.env["GITHUB_ACTIONS"] == "true", file: w.env["GITHUB_OUTPUT"],
+	}
+}
+
+func (o *output) begin(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if o.actions {
+		line = "::group::" + line
+	}
+	fmt.Fprintln(o.stderr, o.mask.Redact(line))
+}
+
+func (o *output) progress(p reviewer.Progress) {
+	line := fmt.Sprintf("%-9s %s", p.Phase, printable(p.Text))
+	if p.Took > 0 {
+		line = fmt.Sprintf("%-78s %6.1f s", line, p.Took.Round(100*time.Millisecond).Seconds())
+	}
+	fmt.Fprintln(o.stderr, o.mask.Redact(line))
+}
+
+// end prints the result and writes the step's outputs.
+func (o *output) end(r reviewer.Result) error {
+	if o.actions {
+		fmt.Fprintln(o.stderr, "::endgroup::")
+	}
+	if o.file != "" {
+		if err := o.stepOutputs(r); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+		_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
+		return err
+	}
+	if r.Outcome == escalation.Failed {
+		return nil // the error line says it all
+	}
+	_, err := io.WriteString(o.stdout, o.mask.Redact(text(r)))
+	return err
+}
+
+// text is the result for people.
+func text(r reviewer.Result) string {
+	var b strings.Builder
+	if r.Headline != "" {
+		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(r.Headline, "**", ""))
+	} else {
+		fmt.Fprintf(&b, "%s: %s\n", r.Role, r.Outcome)
+	}
+	for _, f := range r.Findings {
+		place := f.Path
+		if f.Line > 0 {
+			place = fmt.Sprintf("%s:%d", f.Path, f.Line)
+		}
+		if f.Where == finding.InBody {
+			place += " (in the body)"
+		}
+		fmt.Fprintf(&b, "  %-8s  %s  %s\n", f.Severity, printable(place), printable(f.Title))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", printable(note))
+	}
+	if r.Plan != nil {
+		fmt.Fprintf(&b, "\n%s", lines(r.Plan.String()))
+	}
+	if r.ReviewURL != "" {
+		fmt.Fprintf(&b, "%s\n", r.ReviewURL)
+	}
+	return b.String()
+}
+
+// stepOutputs appends what later steps of the job may read.
+func (o *output) stepOutputs(r reviewer.Result) error {
+	f, err := os.OpenFile(o.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("writing the step's outputs: %w — check GITHUB_OUTPUT", err)
+	}
+	_, err = fmt.Fprintf(f, "outcome=%s\nevent=%s\nown=%s\nreview-url=%s\nfindings=%d\n",
+		r.Outcome, r.Event, r.Own, printable(r.ReviewURL), len(r.Findings))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("writing the step's outputs: %w — check GITHUB_OUTPUT", err)
+	}
+	return nil
+}
+
+// printable makes a text that others wrote fit for a terminal's line: no
+// control characters, which could hide or forge output.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
+}
+
+// lines is printable for a text of several lines, which keep their indentation.
+func lines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(strings.Map(func(r rune) rune {
+			if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+				return -1
+			}
+			return r
+		}, strings.TrimRight(line, "\n")) + "\n")
+	}
+	return b.String()
+}

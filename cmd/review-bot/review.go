@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/prompts"
+	"review-bot/reviewer"
+	"review-bot/reviewer/gitea"
+	"review-bot/reviewer/openai"
+	"review-bot/sentinel"
+)
+
+type reviewCmd struct {
+	Role string `help:"Name of the reviewer. security, logic, tests, performance and docs have instructions of their own; any other reviews in general." placeholder:"NAME"`
+
+	targetFlags
+
+	Model      string `help:"Model to ask." placeholder:"NAME"`
+	BaseURL    string `name:"base-url" help:"OpenAI-compatible endpoint; default https://api.openai.com/v1." placeholder:"URL" also:"OPENAI_BASE_URL"`
+	APIKey     string `name:"api-key" help:"Key for the model server; may be missing for local ones." also:"OPENAI_API_KEY"`
+	APIKeyFile string `name:"api-key-file" help:"File that holds the key." type:"path" placeholder:"FILE"`
+
+	PromptFile   string `help:"The role's instructions: a file of the repository's base branch, or of this machine if it begins with ./ or /." placeholder:"PATH"`
+	Instructions string `help:"Further instructions, added last." placeholder:"TEXT"`
+	Feedback     string `help:"File of this machine with further feedback for the model." type:"path" placeholder:"FILE"`
+
+	BlockOn      *prompts.Severity `help:"Lowest severity that requests changes: low, medium, high, critical or never; default high." placeholder:"SEVERITY"`
+	Advisory     bool              `help:"Comment only: the verdict never gates."`
+	ReviewDrafts bool              `help:"Review draft pull requests too."`
+
+	DryRun      bool `help:"Read everything, ask the model, print what would be published, write nothing."`
+	JSON        bool `name:"json" help:"Print one JSON object."`
+	FailOnBlock bool `help:"Exit 3 if changes are requested."`
+}
+
+// Run reviews once.
+func (c *reviewCmd) Run(w *world) error {
+	set, t, key, err := c.settings(w.env)
+	if err != nil {
+		return err
+	}
+	mask := secrets(w.env, t.token, key)
+	out := newOutput(w, mask, c.JSON)
+	forge := gitea.New(gitea.Config{
+		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
+	})
+	model := openai.New(openai.Config{BaseURL: c.BaseURL, APIKey: key, Model: set.Model})
+	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
+	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
+		Forge: forge, Model: model, Token: t.token, Secrets: mask, Now: time.Now, Random: rand.Reader, Log: out.progress,
+	})
+	result.ForgeRequests = forge.Requests()
+	if printErr := out.end(result); err == nil {
+		err = printErr
+	}
+	if err != nil {
+		return err
+	}
+	if blocks(result) && (c.FailOnBlock || result.Outcome == escalation.OwnPull) {
+		return errBlocked
+	}
+	return nil
+}
+
+// blocks tells whether the pull request is held. On the account's own pull
+// request the forge takes no verdict, and the role's own one has to do.
+func blocks(r reviewer.Result) bool {
+	if r.Outcome == escalation.OwnPull {
+		return r.Own == sentinel.RequestChanges
+	}
+	return r.Event == sentinel.RequestChanges
+}
+
+// settings puts flags and environment together and names what is missing.
+func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t target, key string, err error) {
+	if c.Role == "" {
+		return set, t, "", usage("no role is given — give --role NAME, such as %s", strings.Join(prompts.Roles, ", "))
+	}
+	if !sentinel.ValidRole(c.Role) {
+		return set, t, "", usage("--role %q is not of the form %s", c.Role, sentinel.RolePattern)
+	}
+	if t, err = c.resolve(env); err != nil {
+		return set, t, "", err
+	}
+	if c.Model == "" {
+		return set, t, "", usage("no model is given — give --model NAME (REVIEW_BOT_MODEL)")
+	}
+	if key, err = secretValue(c.APIKey, c.APIKeyFile, "--api-key-file"); err != nil {
+		return set, t, "", err
+	}
+	set = reviewer.Settings{
+		Role: c.Role, Repo: t.owner + "/" + t.name, Number: t.number, Model: c.Model,
+		Instructions: prompts.Instructions(c.Role), Extra: c.Instructions,
+		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun,
+	}
+	if set.PromptFile, err = c.promptFile(&set.Instructions); err != nil {
+		return set, t, "", err
+	}
+	if c.Feedback != "" {
+		text, err := os.ReadFile(c.Feedback)
+		if err != nil {
+			return set, t, "", usage("--feedback: %v", err)
+		}
+		set.Feedback = string(text)
+	}
+	return set, t, key, nil
+}
+
+// promptFile reads a local prompt file into instructions, or returns the path of
+// one in the repository.
+func (c *reviewCmd) promptFile(instructions *string) (string, error) {
+	path := c.PromptFile
+	if !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "/") {
+		return path, nil
+	}
+	text, err := os.ReadFile(path)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		err = errors.New(path + " is empty")
+	}
+	if err != nil {
+		return "", usage("--prompt-file: %v", err)
+	}
+	*instructions = string(text)
+	return "", nil
+}

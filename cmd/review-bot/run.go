@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// exitError is an error with an exit status of its own. Without a message it
+// says nothing more than the status does.
+type exitError struct {
+	status  int
+	message string
+}
+
+func (e *exitError) Error() string { return e.message }
+
+// usage is a mistake in flags, environment or configuration.
+func usage(format string, args ...any) error {
+	return &exitError{status: 2, message: fmt.Sprintf(format, args...)}
+}
+
+// errBlocked is the exit status of a blocking verdict.
+var errBlocked = &exitError{status: 3}
+
+type cli struct {
+	Review  reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+// world is what a command sees beside its flags.
+type world struct {
+	ctx            context.Context //nolint:containedctx // handed through kong, which binds values by type
+	env            map[string]string
+	stdout, stderr io.Writer
+}
+
+const description = `Reviews pull requests on Gitea and Forgejo with a language model, as a CI job.
+
+Inside an Actions job only a role, a token and a model need be given; server, repository and pull request come from the environment. Every flag can be set as REVIEW_BOT_<FLAG>, such as REVIEW_BOT_BLOCK_ON for --block-on; an empty variable counts as unset.
+
+Exit status: 0 done, whatever the verdict; 1 failed; 2 usage or configuration; 3 blocked and --fail-on-block.`
+
+// run parses the command line and runs the command. Everything it needs of the
+// process is passed in. An error has been told on stderr when run returns.
+func run(ctx context.Context, args []string, env map[string]string, stdout, stderr io.Writer) error {
+	err := dispatch(ctx, args, env, stdout, stderr)
+	if err != nil && err.Error() != "" {
+		// What reads secrets masks them where it knows them; this is the last door.
+		fmt.Fprintln(stderr, "review-bot: "+secrets(env).Redact(strings.Join(strings.Fields(err.Error()), " ")))
+	}
+	return err
+}
+
+func dispatch(ctx context.Context, args []string, env map[string]string, stdout, stderr io.Writer) error {
+	var c cli
+	exited := false
+	parser, err := kong.New(&c,
+		kong.Name("review-bot"),
+		kong.Description(description),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { exited = true }),
+		kong.Vars{"version": "review-bot " + version()},
+		kong.Resolvers(environment(env)),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ValueFormatter(helpWithEnvironment),
+	)
+	if err != nil {
+		return err
+	}
+	k, err := parser.Parse(args)
+	if exited { // --help or --version was printed
+		return nil
+	}
+	if err != nil {
+		var parse *kong.ParseError
+		if errors.As(err, &parse) {
+			return usage("%v — review-bot --help lists the flags and their values", err)
+		}
+		return err
+	}
+	return k.Run(&world{ctx, env, stdout, stderr})
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// targetFlags say which pull request is meant, and as whom.
+type targetFlags struct {
+	Server    string `help:"Address of the forge's front page." placeholder:"URL" also:"GITHUB_SERVER_URL"`
+	Repo      string `help:"Repository." placeholder:"OWNER/NAME" also:"GITHUB_REPOSITORY"`
+	PR        string `name:"pr" help:"Number of the pull request; inside a job it is taken from the event." placeholder:"N"`
+	Token     string `help:"The account's token. In CI give it by environment only: arguments show in process lists." also:"GITEA_TOKEN"`
+	TokenFile string `help:"File that holds the token." type:"path" placeholder:"FILE"`
+}
+
+// target is a pull request, and the token to see it with.
+type target struct {
+	server      string
+	owner, name string
+	number      int64
+	token       string
+}
+
+func (t target) String() string { return fmt.Sprintf("%s/%s#%d", t.owner, t.name, t.number) }
+
+// Owner and name as Gitea allows them; nothing that could lead a path astray.
+var repoPattern = regexp.MustCompile(`^([A-Za-z0-9._-]+)/([A-Za-z0-9._-]+)$`)
+
+func (f targetFlags) resolve(env map[string]string) (target, error) {
+	var t target
+	if f.Server == "" {
+		return t, usage("no server is given — give --server URL, the forge's front page (inside a job it is GITHUB_SERVER_URL)")
+	}
+	u, err := url.Parse(f.Server)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return t, usage("--server %q is not an address such as https://git.example.com — give the forge's front page", redactURL(f.Server))
+	}
+	t.server = strings.TrimRight(f.Server, "/")
+	if f.Repo == "" {
+		return t, usage("no repository is given — give --repo OWNER/NAME (inside a job it is GITHUB_REPOSITORY)")
+	}
+	m := repoPattern.FindStringSubmatch(f.Repo)
+	if m == nil || strings.Trim(m[1], ".") == "" || strings.Trim(m[2], ".") == "" {
+		return t, usage("--repo %q is not of the form OWNER/NAME", f.Repo)
+	}
+	t.owner, t.name = m[1], m[2]
+	if t.number, err = f.pull(env); err != nil {
+		return t, err
+	}
+	t.token, err = secretValue(f.Token, f.TokenFile, "--token-file")
+	if err != nil {
+		return t, err
+	}
+	if t.token == "" {
+		return t, usage("no token is given — create one for the bot's account with repository: write, issue: write, user: read, and set GITEA_TOKEN")
+	}
+	return t, nil
+}
+
+// redactURL hides a password in an address.
+func redactURL(s string) string {
+	if u, err := url.Parse(s); err == nil {
+		return u.Redacted()
+	}
+	return s
+}
+
+var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/(head|merge)$`)
+
+// pull finds the number: the flag, then the event file, then the ref.
+func (f targetFlags) pull(env map[string]string) (int64, error) {
+	if f.PR != "" {
+		n, err := strconv.ParseInt(f.PR, 10, 64)
+		if err != nil || n <= 0 {
+			return 0, usage("--pr %q is not the number of a pull request", f.PR)
+		}
+		return n, nil
+	}
+	if path := env["GITHUB_EVENT_PATH"]; path != "" {
+		n, err := eventPull(path)
+		if err != nil || n > 0 {
+			return n, err
+		}
+	}
+	if m := pullRef.FindStringSubmatch(env["GITHUB_REF"]); m != nil {
+		return strconv.ParseInt(m[1], 10, 64)
+	}
+	return 0, usage("no pull request is given — give --pr N, or run on the event pull_request")
+}
+
+// eventPull reads the number off the event file: 0 if the event is about
+// something else. On a pull request event `number` is the pull request's.
+func eventPull(path string) (int64, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, usage("the event file can't be read: %v — give --pr N", err)
+	}
+	var event struct {
+		Number int64 `json:"number"`
+		Pull   *struct {
+			Number int64 `json:"number"`
+		} `json:"pull_request"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return 0, usage("the event file %s is not an event in JSON: %v — give --pr N", path, err)
+	}
+	if event.Pull == nil {
+		return 0, nil
+	}
+	return max(event.Number, event.Pull.Number, 0), nil
+}
+
+// secretValue is the value, or else the content of the file.
+func secretValue(value, path, flag string) (string, error) {
+	if value != "" || path == "" {
+		return strings.TrimSpace(value), nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", usage("%s: %v", flag, err)
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		return "", usage("%s: %s is empty", flag, path)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

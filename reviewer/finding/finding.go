@@ -1,0 +1,135 @@
+// Package finding turns a model's answer into findings with a place and an
+// identity, and findings into the text that people read. It is pure.
+package finding
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"review-bot/prompts"
+	"review-bot/reviewer/diff"
+	"review-bot/sentinel"
+)
+
+// Where tells where a finding's text is published.
+type Where string
+
+// Inline findings stand on a line of the diff, the others in the review's body.
+const (
+	Inline Where = "inline"
+	InBody Where = "body"
+)
+
+// State tells what became of a finding in this round.
+type State string
+
+// New findings were not known before this round.
+const New State = "new"
+
+// Finding is a defect with its place and identity.
+type Finding struct {
+	ID         string // 8 hex digits
+	Key        string // fingerprint of path, code line and category; see Key
+	State      State
+	Severity   prompts.Severity
+	Category   string
+	Title      string // the model's words, not yet fit to be published
+	Body       string // the model's words, not yet fit to be published
+	Suggestion string // code for the lines of Place, or ""
+	Place      diff.Place
+	OldPath    string   // the file's name before the change, if Place is on the old side
+	Code       []string // lines of the diff at Place; empty for findings in the body
+	Where      Where
+	Reason     string // why it stands in the body
+}
+
+// Anchored gives every finding of an answer its place in the diff: on the line it
+// names, else where its quoted code stands, else in the body. None is dropped
+// but a repetition to the letter. The order is by severity, then by place.
+//
+// newID makes ids of 8 hex digits; it is asked again when one is taken.
+func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding {
+	var list []Finding
+	ids, said := map[string]bool{}, map[string]bool{}
+	for _, a := range answer.Findings {
+		place, how, reason := d.Anchor(diff.Place{
+			Path: a.Path, Side: diff.Side(a.Side), Line: a.Line, EndLine: a.EndLine, Quote: a.Quote,
+		})
+		f := Finding{
+			State: New, Severity: a.Severity, Category: a.Category, Title: a.Title, Body: a.Body, Suggestion: a.Suggestion,
+			Place: place, OldPath: place.Path, Where: Inline,
+		}
+		anchor := a.Quote
+		if how == diff.Outside {
+			f.Where, f.Reason = InBody, reason
+		} else {
+			f.Code = code(d, &f)
+			anchor = f.Code[0]
+		}
+		f.Key = Key(place.Path, anchor, a.Category)
+		again := f.Key + "\x00" + diff.Fold(strings.ToLower(a.Title)) + "\x00" + diff.Fold(a.Body)
+		if said[again] {
+			continue
+		}
+		said[again] = true
+		for f.ID = newID(); ids[f.ID]; {
+			f.ID = newID()
+		}
+		ids[f.ID] = true
+		list = append(list, f)
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), strings.Compare(a.Place.Path, b.Place.Path),
+			cmp.Compare(a.Place.Line, b.Place.Line))
+	})
+	return list
+}
+
+// code reads the lines at the finding's place, at least one.
+func code(d diff.Diff, f *Finding) []string {
+	file, _ := d.File(f.Place.Path)
+	f.OldPath = file.OldPath
+	var lines []string
+	for n := f.Place.Line; n <= max(f.Place.Line, f.Place.EndLine); n++ {
+		line, _ := file.Line(f.Place.Side, n)
+		lines = append(lines, line.Text)
+	}
+	return lines
+}
+
+// Key fingerprints what a finding is about: the file, the code line with its
+// white space folded, the category. It survives a shift of the line.
+func Key(path, code, category string) string {
+	sum := sha256.Sum256([]byte(path + "\x00" + diff.Fold(code) + "\x00" + category))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Own is the verdict that follows from the findings: a request for changes if
+// one of them is at least as severe as the threshold. The model has no say in it.
+func Own(findings []Finding, threshold prompts.Severity) sentinel.Verdict {
+	if Blocking(findings, threshold) > 0 {
+		return sentinel.RequestChanges
+	}
+	return sentinel.Approved
+}
+
+// Blocking counts the findings that reach the threshold.
+func Blocking(findings []Finding, threshold prompts.Severity) int {
+	n := 0
+	for _, f := range findings {
+		if f.Severity.AtLeast(threshold) {
+			n++
+		}
+	}
+	return n
+}
+
+// Marker is the hidden line that carries the finding's identity.
+func (f Finding) Marker(role, head string) sentinel.Marker {
+	return sentinel.Marker{
+		Role: role, ID: f.ID, Head: head, Severity: string(f.Severity), Category: f.Category, Key: f.Key, Version: sentinel.Version,
+	}
+}

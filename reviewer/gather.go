@@ -1,0 +1,140 @@
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sourcegraph/conc"
+
+	"review-bot/escalation"
+	"review-bot/reviewer/diff"
+	"review-bot/reviewer/untrusted"
+	"review-bot/sentinel"
+)
+
+// state is what stands on the forge when a run begins.
+type state struct {
+	account User
+	pull    Pull
+	log     escalation.Log
+}
+
+// readState reads account, pull request, reviews and timeline. What doesn't
+// depend on each other is read side by side. Of several failures the one is
+// returned that explains the others.
+func readState(ctx context.Context, forge Reader, key sentinel.Key) (state, error) {
+	var s state
+	var rows []Row
+	var entries []Entry
+	var accountErr, pullErr, listErr error
+	var wg conc.WaitGroup
+	wg.Go(func() { s.account, accountErr = forge.Account(ctx) })
+	wg.Go(func() { s.pull, pullErr = forge.Pull(ctx) })
+	wg.Go(func() {
+		if rows, listErr = forge.Reviews(ctx); listErr == nil {
+			entries, listErr = forge.Timeline(ctx, since(rows), inlineComments(rows))
+		}
+	})
+	wg.Wait()
+	if err := first(accountErr, pullErr, listErr); err != nil {
+		return state{}, err
+	}
+	s.log = escalation.NewLog(s.account.ID, rows, entries, key)
+	return s, nil
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// since is the time from which the timeline matters: that of the oldest review
+// that may still count, which is the oldest of those that look like a role's
+// newest. Nothing of interest happened before it.
+//
+// It errs on the early side: whose reviews they are isn't asked, as the account
+// is being read at the same time. Without any there is nothing to look for, and
+// the pull request's own beginning will do.
+func since(rows []Row) time.Time {
+	newest := map[string]Row{}
+	for _, row := range rows {
+		_, s, err := sentinel.Split(row.Body)
+		if err != nil || s.Kind != sentinel.KindVerdict {
+			continue
+		}
+		id := s.Role + "\x00" + string(rune(row.Author))
+		if old, ok := newest[id]; !ok || old.Submitted.Before(row.Submitted) {
+			newest[id] = row
+		}
+	}
+	var oldest time.Time
+	for _, row := range newest {
+		if oldest.IsZero() || row.Submitted.Before(oldest) {
+			oldest = row.Submitted
+		}
+	}
+	return oldest
+}
+
+func inlineComments(rows []Row) int {
+	n := 0
+	for _, row := range rows {
+		n += row.Comments
+	}
+	return n
+}
+
+// material is what the model is shown of the pull request, secrets masked.
+type material struct {
+	title, body  string
+	diff         diff.Diff
+	instructions string // of the role, from the base branch; "" if none were asked for
+	masked       int    // values that looked like secrets
+}
+
+// readMaterial reads the diff and the role's prompt file side by side.
+//
+// Secrets are masked in the diff before it is taken apart, so that a quote of a
+// masked line still finds its line.
+func readMaterial(ctx context.Context, forge Reader, pull Pull, promptFile string, secrets *untrusted.Masker) (material, error) {
+	var m material
+	var data, file []byte
+	var diffErr, fileErr error
+	var wg conc.WaitGroup
+	wg.Go(func() { data, diffErr = forge.Diff(ctx) })
+	if promptFile != "" {
+		wg.Go(func() { file, fileErr = forge.File(ctx, promptFile, pull.Base) })
+	}
+	wg.Wait()
+	if diffErr != nil {
+		return material{}, diffErr
+	}
+	if errors.Is(fileErr, ErrNoFile) {
+		return material{}, &Error{
+			Doing: "reading the prompt file " + promptFile,
+			Err:   errors.New("the base branch " + pull.BaseBranch + " has no such file"),
+			Next:  "commit it there, or drop --prompt-file; a file of this machine is given as ./" + promptFile,
+		}
+	}
+	if fileErr != nil {
+		return material{}, fileErr
+	}
+	m.instructions = string(file)
+	var inTitle, inBody int
+	m.title, inTitle = secrets.Mask(pull.Title)
+	m.body, inBody = secrets.Mask(pull.Body)
+	masked, inDiff := secrets.Mask(string(data))
+	m.masked = inTitle + inBody + inDiff
+	var err error
+	if m.diff, err = diff.Parse([]byte(masked)); err != nil {
+		return material{}, &Error{
+			Doing: "reading the diff of " + pull.URL, Err: err, Next: "report it with this line: the server's diff isn't understood",
+		}
+	}
+	return m, nil
+}

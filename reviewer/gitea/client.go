@@ -1,0 +1,292 @@
+// Package gitea speaks to Gitea and Forgejo servers. It is the only importer of
+// the Gitea SDK, and every quirk of such a server lives here, beside the test
+// that shows it on a real one.
+package gitea
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	sdk "code.gitea.io/sdk/gitea"
+	"github.com/hashicorp/go-retryablehttp"
+
+	"review-bot/escalation"
+	"review-bot/reviewer"
+)
+
+// Config says which pull request on which server, and as whom.
+type Config struct {
+	Server  string // root URL, as in https://git.example.com
+	Owner   string
+	Name    string // the repository's
+	Number  int64  // the pull request's
+	Token   string
+	HTTP    http.RoundTripper // nil for the default transport
+	Retries int               // of a read that failed for a passing cause; 0 for none
+	Wait    time.Duration     // before the first retry, doubled with each; 0 for DefaultWait
+}
+
+// DefaultWait is the pause before a failed read is tried again.
+const DefaultWait = 500 * time.Millisecond
+
+// requestTimeout bounds one request, so that a server that has gone silent
+// doesn't hold a job for ever.
+const requestTimeout = 60 * time.Second
+
+// Client is one pull request, seen and written with one account's token.
+type Client struct {
+	cfg      Config
+	http     *http.Client
+	requests *atomic.Int64
+}
+
+// New makes a client. Nothing is sent.
+func New(cfg Config) *Client {
+	cfg.Server = strings.TrimRight(cfg.Server, "/")
+	if cfg.HTTP == nil {
+		cfg.HTTP = http.DefaultTransport
+	}
+	if cfg.Wait == 0 {
+		cfg.Wait = DefaultWait
+	}
+	requests := new(atomic.Int64)
+	retry := retryablehttp.NewClient()
+	retry.Logger = nil
+	retry.HTTPClient = &http.Client{Transport: countingTransport{cfg.HTTP, requests}, Timeout: requestTimeout, CheckRedirect: sameHost}
+	retry.RetryMax = cfg.Retries
+	retry.RetryWaitMin = cfg.Wait
+	retry.RetryWaitMax = 20 * cfg.Wait
+	retry.CheckRetry = retryReads
+	retry.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	return &Client{cfg: cfg, http: retry.StandardClient(), requests: requests}
+}
+
+// Requests is how many requests have been sent so far.
+func (c *Client) Requests() int { return int(c.requests.Load()) }
+
+type countingTransport struct {
+	next  http.RoundTripper
+	count *atomic.Int64
+}
+
+func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	t.count.Add(1)
+	return t.next.RoundTrip(req)
+}
+
+type methodKey struct{}
+
+// retryReads tries a GET again after causes that pass. Nothing else is ever
+// repeated: a write whose answer was lost may have happened.
+func retryReads(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if ctx.Value(methodKey{}) != http.MethodGet {
+		return false, nil
+	}
+	if err != nil {
+		return true, nil //nolint:nilerr // the verdict on the error is to try again
+	}
+	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError, nil
+}
+
+// sameHost follows no redirect to another host: the token would go there too.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if len(via) > 3 || req.URL.Host != via[0].URL.Host {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// read makes an SDK client for reading. The SDK keeps one context per client,
+// so every call has a client of its own; that costs nothing on the wire.
+func (c *Client) read(ctx context.Context) (*sdk.Client, error) {
+	return c.sdk(context.WithValue(ctx, methodKey{}, http.MethodGet))
+}
+
+func (c *Client) sdk(ctx context.Context) (*sdk.Client, error) {
+	client, err := sdk.NewClient(c.cfg.Server,
+		sdk.SetToken(c.cfg.Token), sdk.SetHTTPClient(c.http), sdk.SetContext(ctx),
+		// No feature is decided by version: Forgejo and builds without one would be misread.
+		sdk.SetGiteaVersion(""))
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", c.cfg.Server, err)
+	}
+	return client, nil
+}
+
+// get reads one JSON page that the SDK has no faithful type for. n is the
+// server's X-Total-Count, or -1.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (resp *sdk.Response, total int, err error) {
+	ctx = context.WithValue(ctx, methodKey{}, http.MethodGet)
+	u := c.cfg.Server + "/api/v1" + path
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if err != nil {
+		return nil, -1, err
+	}
+	req.Header.Set("Authorization", "token "+c.cfg.Token)
+	req.Header.Set("Accept", "application/json")
+	raw, err := c.http.Do(req)
+	if err != nil {
+		return nil, -1, err
+	}
+	defer raw.Body.Close()
+	resp = &sdk.Response{Response: raw}
+	if raw.StatusCode != http.StatusOK {
+		var answer struct {
+			Message string `json:"message"`
+		}
+		if err := json.NewDecoder(raw.Body).Decode(&answer); err != nil || answer.Message == "" {
+			return resp, -1, fmt.Errorf("status %d", raw.StatusCode)
+		}
+		return resp, -1, errors.New(answer.Message)
+	}
+	if err := json.NewDecoder(raw.Body).Decode(into); err != nil {
+		return resp, -1, fmt.Errorf("the answer is not the JSON expected: %w", err)
+	}
+	total, err = strconv.Atoi(raw.Header.Get("X-Total-Count"))
+	if err != nil {
+		total = -1
+	}
+	return resp, total, nil
+}
+
+func (c *Client) path(rest string, args ...any) string {
+	return fmt.Sprintf("/repos/%s/%s", url.PathEscape(c.cfg.Owner), url.PathEscape(c.cfg.Name)) + fmt.Sprintf(rest, args...)
+}
+
+// what names the pull request in errors.
+func (c *Client) what() string {
+	return fmt.Sprintf("%s/%s#%d", c.cfg.Owner, c.cfg.Name, c.cfg.Number)
+}
+
+// Account is the user whose token it is.
+func (c *Client) Account(ctx context.Context) (reviewer.User, error) {
+	const doing = "asking whose token this is"
+	client, err := c.read(ctx)
+	if err != nil {
+		return reviewer.User{}, c.explain(doing, "", nil, err)
+	}
+	u, resp, err := client.GetMyUserInfo()
+	if err != nil {
+		return reviewer.User{}, c.explain(doing, "read:user", resp, err)
+	}
+	if u.ID == 0 || u.UserName == "" {
+		return reviewer.User{}, c.explain(doing, "", resp, errors.New("the answer names no user"))
+	}
+	return reviewer.User{ID: u.ID, Login: u.UserName}, nil
+}
+
+// Pull reads the pull request.
+func (c *Client) Pull(ctx context.Context) (reviewer.Pull, error) {
+	doing := "reading " + c.what()
+	client, err := c.read(ctx)
+	if err != nil {
+		return reviewer.Pull{}, c.explain(doing, "", nil, err)
+	}
+	p, resp, err := client.GetPullRequest(c.cfg.Owner, c.cfg.Name, c.cfg.Number)
+	if err != nil {
+		return reviewer.Pull{}, c.explain(doing, "write:repository", resp, c.missing(ctx, resp, err))
+	}
+	if p.Head == nil || p.Base == nil || !fullSHA.MatchString(p.Head.Sha) {
+		return reviewer.Pull{}, c.explain(doing, "", resp, errors.New("the answer names no head commit"))
+	}
+	pull := reviewer.Pull{
+		Number: p.Index, Title: p.Title, Body: p.Body, URL: p.HTMLURL,
+		Head: p.Head.Sha, Base: p.Base.Sha, BaseBranch: p.Base.Ref, MergeBase: p.MergeBase,
+		Closed: p.State != sdk.StateOpen, Draft: p.Draft,
+	}
+	pull.Repo, _, _ = strings.Cut(p.HTMLURL, "/pulls/")
+	if p.Poster != nil {
+		pull.Author = reviewer.User{ID: p.Poster.ID, Login: p.Poster.UserName}
+	}
+	return pull, nil
+}
+
+var fullSHA = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// errNoRepo tells an unknown repository from an unknown pull request: the
+// server answers 404 to both.
+var errNoRepo = errors.New("no such repository, or this token may not see it")
+
+func (c *Client) missing(ctx context.Context, resp *sdk.Response, err error) error {
+	if resp == nil || resp.StatusCode != http.StatusNotFound {
+		return err
+	}
+	client, cerr := c.read(ctx)
+	if cerr != nil {
+		return err
+	}
+	if _, resp, rerr := client.GetRepo(c.cfg.Owner, c.cfg.Name); rerr != nil && resp != nil && resp.StatusCode == http.StatusNotFound {
+		return errNoRepo
+	}
+	return errors.New("no such pull request")
+}
+
+// Diff reads the pull request's diff.
+func (c *Client) Diff(ctx context.Context) ([]byte, error) {
+	doing := "reading the diff of " + c.what()
+	client, err := c.read(ctx)
+	if err != nil {
+		return nil, c.explain(doing, "", nil, err)
+	}
+	data, resp, err := client.GetPullRequestDiff(c.cfg.Owner, c.cfg.Name, c.cfg.Number, sdk.PullRequestDiffOptions{})
+	if err != nil {
+		return nil, c.explain(doing, "write:repository", resp, err)
+	}
+	return data, nil
+}
+
+// File reads a file at a commit or branch.
+func (c *Client) File(ctx context.Context, path, ref string) ([]byte, error) {
+	doing := fmt.Sprintf("reading %s at %s of %s/%s", path, ref, c.cfg.Owner, c.cfg.Name)
+	client, err := c.read(ctx)
+	if err != nil {
+		return nil, c.explain(doing, "", nil, err)
+	}
+	data, resp, err := client.GetFile(c.cfg.Owner, c.cfg.Name, ref, path)
+	if resp != nil && resp.StatusCode == http.StatusNotFound {
+		return nil, reviewer.ErrNoFile
+	}
+	if err != nil {
+		return nil, c.explain(doing, "write:repository", resp, err)
+	}
+	return data, nil
+}
+
+func row(r sdk.PullReview) reviewer.Row {
+	out := reviewer.Row{
+		ID: r.ID, State: escalation.RowState(r.State), Body: r.Body, Official: r.Official, Dismissed: r.Dismissed,
+		Stale: r.Stale, Commit: r.CommitID, URL: r.HTMLURL, Submitted: r.Submitted, Comments: r.CodeCommentsCount,
+		CommentID: commentID(r.HTMLURL),
+	}
+	if r.Reviewer != nil { // nil for a team's review request
+		out.Author = r.Reviewer.ID
+	}
+	return out
+}
+
+// commentID reads the timeline entry's id off a review's page address, which is
+// the only place where the list of reviews tells it. The address is empty if a
+// writer has deleted the entry.
+func commentID(htmlURL string) int64 {
+	_, fragment, _ := strings.Cut(htmlURL, "#issuecomment-")
+	id, err := strconv.ParseInt(fragment, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}

@@ -1,0 +1,92 @@
+package gitea
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "code.gitea.io/sdk/gitea"
+
+	"review-bot/reviewer"
+)
+
+// The scopes that a bot's token needs, as the server's page for tokens words them.
+const needed = "repository: write, issue: write, user: read"
+
+// explain turns what came back into a line that says what failed, on what, and
+// what to do. scope is the token scope that the request needs, "" if it isn't
+// about the token.
+func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) error {
+	e := &reviewer.Error{Doing: doing, Err: err}
+	code := 0
+	if resp != nil && resp.Response != nil {
+		code = resp.StatusCode
+	}
+	message := oneLine(err.Error())
+	var urlErr *url.Error
+	var netErr net.Error
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.Err, e.Next = context.Canceled, "run the job again"
+	case errors.Is(err, errNoRepo):
+		e.Next = "check --repo (GITHUB_REPOSITORY) and that the account may read the repository"
+	case code == http.StatusUnauthorized:
+		e.Err = errors.New("the server doesn't accept the token")
+		e.Next = "create one with " + needed + ", and set GITEA_TOKEN"
+	case code == http.StatusForbidden && strings.Contains(message, "required scope"):
+		e.Err = fmt.Errorf("the token lacks scope %s", scope)
+		e.Next = "create one with " + needed + ", and set GITEA_TOKEN"
+	case code == http.StatusForbidden:
+		e.Err = fmt.Errorf("the server forbids it: %s", message)
+		e.Next = "give the account write access to the repository"
+	case code == http.StatusNotFound && scope == "read:user":
+		e.Err = errors.New("no Gitea API answers there (404)")
+		e.Next = "check --server (GITHUB_SERVER_URL): it is the address of the forge's front page"
+	case code == http.StatusNotFound:
+		e.Next = "check --repo and --pr"
+	case code == http.StatusUnprocessableEntity:
+		e.Err = fmt.Errorf("the server refuses it (422): %s", message)
+		e.Next = "run the job again; if it happens again, report it with this line"
+	case code == http.StatusTooManyRequests:
+		e.Err = errors.New("the server answers 429, too many requests")
+		e.Next = "run the job again later"
+	case code >= http.StatusInternalServerError:
+		e.Err = fmt.Errorf("the server answered %d: %s", code, message)
+		e.Next = "run the job again; if it happens again, the server's log says why"
+	case errors.As(err, &urlErr), errors.As(err, &netErr):
+		cause := err
+		if urlErr != nil {
+			cause = urlErr.Err
+		}
+		e.Err = fmt.Errorf("%s can't be reached: %s", c.cfg.Server, oneLine(cause.Error()))
+		e.Next = "check --server (GITHUB_SERVER_URL) and that the server runs"
+	case errors.As(err, &syntax), code != 0 && code/100 == 2:
+		e.Err = fmt.Errorf("what %s answered is no Gitea answer: %s", c.cfg.Server, message)
+		e.Next = "check --server (GITHUB_SERVER_URL) and any proxy before it"
+	case code != 0:
+		e.Err = fmt.Errorf("the server answered %d: %s", code, message)
+		e.Next = "check --server (GITHUB_SERVER_URL)"
+	default:
+		e.Next = "check --server, --repo and --pr"
+	}
+	if errors.Is(err, reviewer.ErrUnknown) {
+		e.Err = unknownError{e.Err}
+	}
+	return e
+}
+
+// oneLine folds a server's words into a line of bearable length; some answer
+// with whole pages.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:200]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,171 @@
+// Package reviewer is one run of the bot: gather what stands on the forge, ask
+// the model, decide, publish.
+//
+// Servers, clocks and randomness are passed in. The interfaces here are the
+// consumer's: reviewer/gitea and reviewer/forgetest implement them for a forge,
+// reviewer/openai for a model.
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/prompts"
+	"review-bot/sentinel"
+)
+
+// User is an account on the forge.
+type User struct {
+	ID    int64
+	Login string
+}
+
+// Pull is a pull request as far as the bot cares.
+type Pull struct {
+	Number     int64
+	Title      string // written by others
+	Body       string // written by others
+	Author     User
+	URL        string // its page
+	Repo       string // the repository's page, to link lines of code
+	Head       string // commit, 40 hex digits
+	Base       string // tip of the base branch, 40 hex digits
+	BaseBranch string
+	MergeBase  string
+	Closed     bool // closed or merged
+	Draft      bool
+}
+
+// Row is a review in the forge's list of reviews.
+type Row = escalation.Row
+
+// Entry is an entry of the pull request's timeline.
+type Entry = escalation.Entry
+
+// Reader is what a run reads of one pull request. Every error is one line that
+// says what failed, on what, and what to do.
+type Reader interface {
+	Account(ctx context.Context) (User, error)
+	Pull(ctx context.Context) (Pull, error)
+	// Diff is the pull request's diff between merge base and head, as git writes it.
+	Diff(ctx context.Context) ([]byte, error)
+	// Reviews lists all reviews, those of other accounts included.
+	Reviews(ctx context.Context) ([]Row, error)
+	// Timeline lists the entries that were updated at since or later, all for the zero time.
+	// inline is how many inline comments the reviews hold; servers that filter a page after
+	// cutting it need to know when the list is over.
+	Timeline(ctx context.Context, since time.Time, inline int) ([]Entry, error)
+	// File is a file's content at a commit or branch; the error is ErrNoFile if there is none.
+	File(ctx context.Context, path, ref string) ([]byte, error)
+}
+
+// ErrNoFile says that a repository has no such file at that commit.
+var ErrNoFile = errors.New("no such file")
+
+// Publisher is what a run writes, and what it must see to write safely.
+//
+// A write whose outcome isn't known (the answer was lost, or the server failed
+// in the middle) has ErrUnknown in its error's chain, and is never repeated by
+// the implementation.
+type Publisher interface {
+	// PostReview publishes a review with its inline comments.
+	PostReview(ctx context.Context, review NewReview) (Row, error)
+	// EditReview replaces the body of a submitted review; commentID is Row.CommentID.
+	EditReview(ctx context.Context, commentID int64, body string) error
+	// Comments lists a review's inline comments, also those of the account's own pending one.
+	Comments(ctx context.Context, review int64) ([]Comment, error)
+	// SubmitPending submits the account's pending review as a comment.
+	SubmitPending(ctx context.Context, review int64, body string) (Row, error)
+	// RequestReview asks a user for a review. Asking the account itself takes its verdict back:
+	// the forge stops counting it.
+	RequestReview(ctx context.Context, login string) error
+}
+
+// ErrUnknown says that a write may or may not have happened.
+var ErrUnknown = errors.New("whether it happened is not known")
+
+// Locker is the forge's one atomic test-and-set per account and pull request:
+// a reaction on the pull request.
+type Locker interface {
+	// React adds the account's reaction. added is true for exactly one of several who try at
+	// once; created is the server's time of it.
+	React(ctx context.Context, content string) (added bool, created time.Time, err error)
+	// Reactions lists the reactions on the pull request, and the server's time now.
+	Reactions(ctx context.Context) ([]Reaction, time.Time, error)
+	// Unreact removes the account's reaction. It is no error if there is none.
+	Unreact(ctx context.Context, content string) error
+}
+
+// Reaction is a user's reaction on the pull request.
+type Reaction struct {
+	User    int64
+	Content string // its name, as in rocket
+	Created time.Time
+}
+
+// Comment is an inline comment of a review.
+type Comment struct {
+	ID       int64
+	Review   int64
+	Author   int64
+	Body     string // current text
+	Path     string
+	NewLine  int // 0 for a comment on the old side
+	OldLine  int // 0 for a comment on the new side
+	Resolver int64
+}
+
+// Forge is one pull request on a server.
+type Forge interface {
+	Reader
+	Publisher
+	Locker
+}
+
+// NewReview is a review to be posted.
+type NewReview struct {
+	Event    sentinel.Verdict `json:"event"`  // approved, request_changes or comment
+	Commit   string           `json:"commit"` // the commit that was judged
+	Body     string           `json:"body"`
+	Comments []NewComment     `json:"comments"`
+}
+
+// NewComment is an inline comment of a review to be posted.
+type NewComment struct {
+	Path    string `json:"path"`
+	NewLine int    `json:"new_line,omitempty"` // 1-based line of the new file, or 0
+	OldLine int    `json:"old_line,omitempty"` // 1-based line of the old file, or 0
+	Body    string `json:"body"`
+}
+
+// Model answers review requests.
+type Model interface {
+	Review(ctx context.Context, req prompts.Request) (prompts.Answer, Usage, error)
+}
+
+// Usage is what asking a model cost. Tokens are as the server counts them.
+type Usage struct {
+	Model      string  `json:"model"`
+	Calls      int     `json:"calls"`
+	Prompt     int     `json:"prompt_tokens"`
+	Cached     int     `json:"cached_tokens"` // of the prompt tokens
+	Completion int     `json:"completion_tokens"`
+	Seconds    float64 `json:"seconds"`
+}
+
+// Error is a failure as people read it: one line that says what the program was
+// doing and on what, what went wrong, and what to do next.
+type Error struct {
+	Doing string
+	Err   error
+	Next  string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %v — %s", e.Doing, e.Err, e.Next)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
