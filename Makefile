@@ -1,0 +1,138 @@
+# `make` prints the targets. Needs Go, git, gcc and make; everything else is
+# installed through Go into the user's cache, at the versions that stand here.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOTESTSUM_VERSION     := v1.13.0
+GOVULNCHECK_VERSION   := v1.8.0
+
+# Flags for go test, e.g. TESTFLAGS='-run Publish -v'.
+TESTFLAGS ?=
+# How long `make fuzz` fuzzes each target; `make check` has 5s.
+FUZZTIME ?= 60s
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+ifeq ($(XDG_CACHE_HOME)$(HOME),)
+$(error set HOME or XDG_CACHE_HOME: the tools are installed into the user's cache)
+endif
+
+# The Go version is part of a tool's name: golangci-lint refuses code for a newer
+# Go than it was built with.
+TOOLS         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/review-bot/bin
+GO_VERSION    := $(shell go env GOVERSION)
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(GO_VERSION)
+GOTESTSUM     := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)-$(GO_VERSION)
+GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)-$(GO_VERSION)
+export GOTESTSUM
+
+# Tests of how long something takes, by name: under the race detector it takes ten
+# times as long, so they run in `make test` only.
+TIMED := '^Test(Speed|LinearTime)'
+
+# `./...` doesn't see folders that begin with a dot.
+MODULES := . .gitea/instance .gitea/instance/runner
+
+.PHONY: help
+help: ## print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## build the bot: ./review-bot
+	go build -o review-bot ./cmd/review-bot
+
+.PHONY: test
+test: test-quick test-real ## all tests, the quick ones first (TESTFLAGS=…)
+
+.PHONY: test-quick
+test-quick: $(GOTESTSUM) ## the tests that need no Gitea
+	@packages=$$(.ci/packages quick); .ci/gotest $(TESTFLAGS) $$packages
+
+.PHONY: test-real
+test-real: $(GOTESTSUM) ## the tests on a real Gitea (the first time it is built: about 3 minutes)
+	go run ./cmd/demo build
+	@packages=$$(.ci/packages real); .ci/gotest -timeout 40m $(TESTFLAGS) $$packages
+
+.PHONY: check
+check: format tidy vet lint race fuzz-short ## format, modules, lint, vet, race detector, short fuzzing
+
+.PHONY: format
+format: ## fail on files that gofmt would change
+	@files=$$(find . \( -name .git -o -name testdata \) -prune -o -name '*.go' -print0 | xargs -0 gofmt -s -l); \
+	if [ -n "$$files" ]; then \
+		printf 'not formatted, run gofmt -s -w on:\n%s\n' "$$files" >&2; exit 1; \
+	fi
+
+.PHONY: tidy
+tidy: ## fail if a go.mod or go.sum isn't tidy
+	@for module in $(MODULES); do \
+		echo "go mod tidy -diff in $$module"; \
+		go -C "$$module" mod tidy -diff || { echo "not tidy, run: go -C $$module mod tidy" >&2; exit 1; }; \
+	done
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## golangci-lint, its configuration verified first
+	$(GOLANGCI_LINT) config verify
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: race
+race: $(GOTESTSUM) ## the quick tests with the race detector
+	@packages=$$(.ci/packages quick); CGO_ENABLED=1 .ci/gotest -race -skip $(TIMED) $(TESTFLAGS) $$packages
+
+.PHONY: fuzz-short
+fuzz-short: ## every fuzz target for 5 seconds
+	@FUZZTIME=5s .ci/fuzz
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (60s)
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## known vulnerabilities in what the bot calls (needs govulncheck's database)
+	@status=0; $(GOVULNCHECK) ./... || status=$$?; \
+	case $$status in \
+	0) ;; \
+	3) echo 'make vuln: govulncheck found vulnerabilities, see above' >&2 ;; \
+	*) echo 'make vuln: NOTHING WAS CHECKED: govulncheck could not run, see above. If its database is out of reach from here, run it where the database is reachable, or set GOVULNDB to a copy of it' >&2 ;; \
+	esac; \
+	exit $$status
+
+.PHONY: demo
+demo: ## the bot on a real Gitea with a scripted model, from start to end
+	go run ./cmd/demo run
+
+.PHONY: instance
+instance: ## a Gitea to click through, until Ctrl-C
+	go run ./cmd/demo instance
+
+.PHONY: clean
+clean: ## remove what was built here (the tools and the Gitea stay in the user's cache)
+	rm -rf review-bot dist
+
+# $(call install,package@version): go install, then into place under the name with
+# the version in one step, so that a broken-off install leaves nothing usable.
+define install
+	@echo 'installing $(1) into $(TOOLS)'
+	@mkdir -p $(TOOLS); \
+	new=$$(mktemp -d $(TOOLS)/new.XXXXXX); \
+	trap 'rm -rf "$$new"' EXIT; \
+	GOBIN="$$new" GOFLAGS= GOOS= GOARCH= go install $(1); \
+	mv -f "$$new"/* $@
+endef
+
+$(GOLANGCI_LINT):
+	@echo 'golangci-lint takes about 2 minutes to build, once'
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION))
+
+$(GOTESTSUM):
+	$(call install,gotest.tools/gotestsum@$(GOTESTSUM_VERSION))
+
+$(GOVULNCHECK):
+	$(call install,golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION))
