@@ -57,6 +57,7 @@ type Action struct {
 	Post      sentinel.Verdict // event of the review to POST; "" for none
 	Patch     *Record          // record whose body is to be replaced; nil for none
 	Supersede []Record         // to be marked as replaced, after the POST
+	Retire    *Record          // record to be marked as retired; nil for none
 	Withdraw  bool             // then take the account's verdict back, by asking for its review anew
 	Blockers  []Record         // records of other roles that hold the account, newest first
 	Reason    string           // one clause for the log
@@ -64,7 +65,7 @@ type Action struct {
 
 // Writes tells whether the action changes anything on the forge.
 func (a Action) Writes() bool {
-	return a.Post != "" || a.Patch != nil || len(a.Supersede) > 0 || a.Withdraw
+	return a.Post != "" || a.Patch != nil || a.Retire != nil || len(a.Supersede) > 0 || a.Withdraw
 }
 
 // Desire is what the account should say, and why.
@@ -175,17 +176,11 @@ func (s Situation) table(cur Record, has bool, want Desire) Action {
 	gate := s.Log.Gate()
 	a := Action{As: s.Role}
 	event := want.Event
-	// Where nothing is to gate, a verdict that still does is taken back. An
-	// account that doesn't gate has nothing to take back; and while siblings
-	// haven't judged yet, a block is better left standing.
-	a.Withdraw = event == sentinel.None && !gate.Unofficial && len(gate.States) > 0 &&
-		!(want.Waiting && !want.Waived && gate.Is(sentinel.RequestChanges))
-	gateRight := gate.Is(event) || event == sentinel.None
 	if event == sentinel.Approved && s.NoApprove {
 		event = sentinel.None
-		a.Withdraw = !gate.Unofficial && len(gate.States) > 0
-		gateRight = true
 	}
+	a.Withdraw = event == sentinel.None && withdraws(want, gate)
+	gateRight := gate.Is(event) || event == sentinel.None
 	stale := s.RepostStale && event == sentinel.Approved && has && cur.Row.State == RowApproved && cur.Row.Commit != s.Head
 
 	switch {

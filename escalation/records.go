@@ -68,6 +68,41 @@ const (
 	EntryComment       EntryKind = "comment"
 )
 
+// NewReview is a review to be posted.
+type NewReview struct {
+	Event    sentinel.Verdict `json:"event"`  // approved, request_changes or comment
+	Commit   string           `json:"commit"` // the commit that was judged
+	Body     string           `json:"body"`
+	Comments []NewComment     `json:"comments"`
+}
+
+// NewComment is an inline comment of a review to be posted.
+type NewComment struct {
+	Path    string `json:"path"`
+	NewLine int    `json:"new_line,omitempty"` // 1-based line of the new file, or 0
+	OldLine int    `json:"old_line,omitempty"` // 1-based line of the old file, or 0
+	Body    string `json:"body"`
+}
+
+// Comment is an inline comment of a review.
+type Comment struct {
+	ID       int64
+	Review   int64
+	Author   int64
+	Body     string // current text
+	Path     string
+	NewLine  int // 0 for a comment on the old side
+	OldLine  int // 0 for a comment on the new side
+	Resolver int64
+}
+
+// Reaction is a user's reaction on the pull request.
+type Reaction struct {
+	User    int64
+	Content string // its name, as in rocket
+	Created time.Time
+}
+
 // Record is a verdict of a role: a row of the account whose original body ends
 // with a sentinel of kind verdict.
 //
@@ -308,6 +343,26 @@ func (l Log) requestedAfter(row Row) bool {
 		}
 	}
 	return false
+}
+
+// AskedAgain tells whether a person has asked for the account's review since the
+// record was posted. The account's own request is how it takes a verdict back.
+func (l Log) AskedAgain(cur Record) bool {
+	return slices.ContainsFunc(l.Entries, func(e Entry) bool {
+		return e.Kind == EntryReviewRequest && e.Subject == l.Account && e.User != l.Account && !e.Removed && l.after(e, cur.Row)
+	})
+}
+
+// Round is the role's round if it now judges head: how many heads it has
+// requested changes at, this one included.
+func (l Log) Round(role string, own sentinel.Verdict, head string) int {
+	cur, ok := l.Current(role)
+	switch {
+	case own == sentinel.RequestChanges && (!ok || cur.Head() != head || cur.Own() != own):
+		return cur.Sentinel.Round + 1
+	default:
+		return cur.Sentinel.Round
+	}
 }
 
 // after tells whether a timeline entry is newer than a review.

@@ -3,7 +3,6 @@ package reviewer
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/sourcegraph/conc"
 
@@ -26,18 +25,17 @@ type state struct {
 func readState(ctx context.Context, forge Reader, key sentinel.Key) (state, error) {
 	var s state
 	var rows []Row
-	var entries []Entry
-	var accountErr, pullErr, listErr error
+	var accountErr, pullErr, rowsErr error
 	var wg conc.WaitGroup
 	wg.Go(func() { s.account, accountErr = forge.Account(ctx) })
 	wg.Go(func() { s.pull, pullErr = forge.Pull(ctx) })
-	wg.Go(func() {
-		if rows, listErr = forge.Reviews(ctx); listErr == nil {
-			entries, listErr = forge.Timeline(ctx, since(rows), inlineComments(rows))
-		}
-	})
+	wg.Go(func() { rows, rowsErr = forge.Reviews(ctx) })
 	wg.Wait()
-	if err := first(accountErr, pullErr, listErr); err != nil {
+	if err := first(accountErr, pullErr, rowsErr); err != nil {
+		return state{}, err
+	}
+	entries, err := forge.Timeline(ctx, escalation.Since(s.account.ID, rows), escalation.Inline(rows))
+	if err != nil {
 		return state{}, err
 	}
 	s.log = escalation.NewLog(s.account.ID, rows, entries, key)
@@ -51,42 +49,6 @@ func first(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// since is the time from which the timeline matters: that of the oldest review
-// that may still count, which is the oldest of those that look like a role's
-// newest. Nothing of interest happened before it.
-//
-// It errs on the early side: whose reviews they are isn't asked, as the account
-// is being read at the same time. Without any there is nothing to look for, and
-// the pull request's own beginning will do.
-func since(rows []Row) time.Time {
-	newest := map[string]Row{}
-	for _, row := range rows {
-		_, s, err := sentinel.Split(row.Body)
-		if err != nil || s.Kind != sentinel.KindVerdict {
-			continue
-		}
-		id := s.Role + "\x00" + string(rune(row.Author))
-		if old, ok := newest[id]; !ok || old.Submitted.Before(row.Submitted) {
-			newest[id] = row
-		}
-	}
-	var oldest time.Time
-	for _, row := range newest {
-		if oldest.IsZero() || row.Submitted.Before(oldest) {
-			oldest = row.Submitted
-		}
-	}
-	return oldest
-}
-
-func inlineComments(rows []Row) int {
-	n := 0
-	for _, row := range rows {
-		n += row.Comments
-	}
-	return n
 }
 
 // material is what the model is shown of the pull request, secrets masked.

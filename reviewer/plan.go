@@ -1,27 +1,50 @@
 package reviewer
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"review-bot/escalation"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/finding"
-	"review-bot/sentinel"
 )
 
-// Plan is what a run is going to publish, as data. What --dry-run prints is the
-// value that is executed without it.
+// Plan is what a run is going to write, as data. What --dry-run prints are the
+// values that a publication sends without it.
 type Plan struct {
 	Outcome escalation.Outcome `json:"outcome"`
 	Reason  string             `json:"reason"`
 	Steps   []Step             `json:"steps"`
 }
 
-// Step is one write to the forge.
+// Step is one write to the forge. Just one of its fields is set.
 type Step struct {
-	Post *NewReview `json:"post,omitempty"`
+	Post     *NewReview `json:"post,omitempty"`
+	Edit     *Edit      `json:"edit,omitempty"`
+	Withdraw bool       `json:"withdraw,omitempty"` // the account asks itself for a review
+}
+
+// Edit replaces the body of a review.
+type Edit struct {
+	Comment int64  `json:"comment"` // id of its timeline entry
+	About   string `json:"role"`
+	Body    string `json:"body"`
+}
+
+func newPlan(a escalation.Action, asks []escalation.Ask) Plan {
+	p := Plan{Outcome: a.Outcome, Reason: a.Reason, Steps: []Step{}}
+	for _, ask := range asks {
+		switch ask.Kind {
+		case escalation.AskPost:
+			p.Steps = append(p.Steps, Step{Post: &ask.Post})
+		case escalation.AskEdit:
+			p.Steps = append(p.Steps, Step{Edit: &Edit{Comment: ask.Comment, About: ask.About, Body: ask.Body}})
+		case escalation.AskWithdraw:
+			p.Steps = append(p.Steps, Step{Withdraw: true})
+		default: // the others don't write
+		}
+	}
+	return p
 }
 
 // String shows the plan in full, for people. Every line is indented, so that
@@ -30,14 +53,21 @@ func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "plan: %s (%s)\n", p.Outcome, p.Reason)
 	for _, step := range p.Steps {
-		fmt.Fprintf(&b, "\n  POST a review, event %s, at %s, %d inline\n\n%s", step.Post.Event, short(step.Post.Commit),
-			len(step.Post.Comments), indent(step.Post.Body, "    "))
-		for _, c := range step.Post.Comments {
-			line, side := c.NewLine, "new"
-			if c.OldLine != 0 {
-				line, side = c.OldLine, "old"
+		switch {
+		case step.Post != nil:
+			fmt.Fprintf(&b, "\n  POST a review, event %s, at %s, %d inline\n\n%s", step.Post.Event, short(step.Post.Commit),
+				len(step.Post.Comments), indent(step.Post.Body, "    "))
+			for _, c := range step.Post.Comments {
+				line, side := c.NewLine, "new"
+				if c.OldLine != 0 {
+					line, side = c.OldLine, "old"
+				}
+				fmt.Fprintf(&b, "\n  inline on %s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body, "    "))
 			}
-			fmt.Fprintf(&b, "\n  inline on %s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body, "    "))
+		case step.Edit != nil:
+			fmt.Fprintf(&b, "\n  PATCH the review of %s (comment %d)\n\n%s", step.Edit.About, step.Edit.Comment, indent(step.Edit.Body, "    "))
+		case step.Withdraw:
+			b.WriteString("\n  WITHDRAW the account's verdict, by asking for its review anew\n")
 		}
 	}
 	return b.String()
@@ -58,46 +88,22 @@ func short(commit string) string {
 	return commit
 }
 
-// judgement is what the role found, ready to be published.
-type judgement struct {
-	own      sentinel.Verdict
-	findings []finding.Finding
-	body     sentinel.Body
-}
-
-// plan turns the decision into writes.
-func (r *run) plan(a escalation.Action, j judgement, pull Pull, run string) Plan {
-	p := Plan{Outcome: a.Outcome, Reason: a.Reason}
-	if a.Post == "" {
-		return p
-	}
-	review := NewReview{Event: a.Post, Commit: pull.Head}
-	for _, f := range j.findings {
-		if f.Where == finding.Inline {
-			review.Comments = append(review.Comments, inline(f, r.set.Role, pull.Head))
+// inlineComments are the findings that stand on lines of the diff. A comment's
+// path is the file's new name on both sides: Gitea shows comments beside a
+// file's lines by that name only.
+func inlineComments(findings []finding.Finding, role, head string) []NewComment {
+	var list []NewComment
+	for _, f := range findings {
+		if f.Where != finding.Inline {
+			continue
 		}
+		c := NewComment{Path: f.Place.Path, Body: finding.Comment(f, role, head)}
+		if f.Place.Side == diff.Old {
+			c.OldLine = f.Place.Line
+		} else {
+			c.NewLine = f.Place.Line
+		}
+		list = append(list, c)
 	}
-	body := j.body
-	if a.Post == sentinel.RequestChanges && j.own != sentinel.RequestChanges && len(a.Blockers) > 0 {
-		holder := a.Blockers[0]
-		body.Notice = sentinel.Notice(holder.Role(), cmp.Or(holder.Row.URL, pull.URL), r.set.Role, "found nothing that blocks")
-	}
-	review.Body = body.With(sentinel.Sentinel{
-		Role: r.set.Role, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: j.own, Event: a.Post,
-		Head: pull.Head, Q: r.question, Base: pull.Base, Run: run,
-	}, r.key)
-	p.Steps = append(p.Steps, Step{Post: &review})
-	return p
-}
-
-// inline is a finding as an inline comment. Its path is the file's new name on
-// both sides: Gitea shows comments beside a file's lines by that name only.
-func inline(f finding.Finding, role, head string) NewComment {
-	c := NewComment{Path: f.Place.Path, Body: finding.Comment(f, role, head)}
-	if f.Place.Side == diff.Old {
-		c.OldLine = f.Place.Line
-	} else {
-		c.NewLine = f.Place.Line
-	}
-	return c
+	return list
 }

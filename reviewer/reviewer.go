@@ -14,7 +14,6 @@ import (
 
 	"review-bot/escalation"
 	"review-bot/prompts"
-	"review-bot/sentinel"
 )
 
 // User is an account on the forge.
@@ -100,23 +99,10 @@ type Locker interface {
 }
 
 // Reaction is a user's reaction on the pull request.
-type Reaction struct {
-	User    int64
-	Content string // its name, as in rocket
-	Created time.Time
-}
+type Reaction = escalation.Reaction
 
 // Comment is an inline comment of a review.
-type Comment struct {
-	ID       int64
-	Review   int64
-	Author   int64
-	Body     string // current text
-	Path     string
-	NewLine  int // 0 for a comment on the old side
-	OldLine  int // 0 for a comment on the new side
-	Resolver int64
-}
+type Comment = escalation.Comment
 
 // Forge is one pull request on a server.
 type Forge interface {
@@ -126,20 +112,10 @@ type Forge interface {
 }
 
 // NewReview is a review to be posted.
-type NewReview struct {
-	Event    sentinel.Verdict `json:"event"`  // approved, request_changes or comment
-	Commit   string           `json:"commit"` // the commit that was judged
-	Body     string           `json:"body"`
-	Comments []NewComment     `json:"comments"`
-}
+type NewReview = escalation.NewReview
 
 // NewComment is an inline comment of a review to be posted.
-type NewComment struct {
-	Path    string `json:"path"`
-	NewLine int    `json:"new_line,omitempty"` // 1-based line of the new file, or 0
-	OldLine int    `json:"old_line,omitempty"` // 1-based line of the old file, or 0
-	Body    string `json:"body"`
-}
+type NewComment = escalation.NewComment
 
 // Model answers review requests.
 type Model interface {

@@ -3,7 +3,6 @@ package reviewer
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +30,17 @@ type Settings struct {
 	Advisory     bool
 	ReviewDrafts bool
 	DryRun       bool
+	Force        bool     // ask the model, whatever stands there
+	NoApprove    bool     // publish no approval
+	RepostStale  bool     // post an approval anew when its commit isn't the head any more
+	Siblings     []string // roles that must have judged the head before it is approved
+	Lock         string   // reaction that locks the account; "" for none
+	LockTimes    escalation.LockTimes
 }
+
+// DefaultLock is the reaction that locks an account on a pull request. It is
+// among those that servers allow by default.
+const DefaultLock = "rocket"
 
 // Env is the world of a run.
 type Env struct {
@@ -40,6 +49,7 @@ type Env struct {
 	Token   string // of the forge account; signs sentinels
 	Secrets *untrusted.Masker
 	Now     func() time.Time
+	Sleep   func(context.Context, time.Duration) // returns early when the context ends
 	Random  io.Reader
 	Log     func(Progress) // one call per phase that ended, or that takes long
 }
@@ -92,6 +102,7 @@ type run struct {
 	env      Env
 	key      sentinel.Key
 	question string
+	because  string // of the verdict, for the log
 	result   Result
 }
 
@@ -116,8 +127,19 @@ func (r *run) review(ctx context.Context) error {
 	}
 	r.result.Head = st.pull.Head
 	r.noteLog(st.log)
-	if done, err := r.settled(st); done || err != nil {
-		return err
+	switch {
+	case st.pull.Closed:
+		r.result.Outcome = escalation.Closed
+		r.note("the pull request is closed")
+		return nil
+	case st.pull.Draft && !r.set.ReviewDrafts:
+		r.result.Outcome = escalation.Draft
+		r.note("the pull request is a draft: mark it ready, or give --review-drafts")
+		return nil
+	}
+	if cur, ok := st.log.Current(r.set.Role); ok && !r.set.Force && r.answered(cur, st) {
+		r.progress("read", began, "judged at %s already, no model is asked", short(cur.Head()))
+		return r.publish(ctx, st, escalation.Recorded(cur))
 	}
 	m, err := readMaterial(ctx, r.env.Forge, st.pull, r.set.PromptFile, r.env.Secrets)
 	if err != nil {
@@ -133,52 +155,31 @@ func (r *run) review(ctx context.Context) error {
 	if m.masked > 0 {
 		r.note("%s masked in what the model was shown", count(m.masked, "value that looks like a secret was", "values that look like secrets were"))
 	}
-
-	j, err := r.judge(ctx, st.pull, m)
+	v, err := r.judge(ctx, st, m)
 	if err != nil {
 		return err
 	}
-	return r.publish(ctx, st, j)
+	return r.publish(ctx, st, v)
 }
 
-// settled tells whether the run is over before a model is asked.
-func (r *run) settled(st state) (bool, error) {
-	switch {
-	case st.pull.Closed:
-		r.result.Outcome = escalation.Closed
-		r.note("the pull request is closed")
-		return true, nil
-	case st.pull.Draft && !r.set.ReviewDrafts:
-		r.result.Outcome = escalation.Draft
-		r.note("the pull request is a draft: mark it ready, or give --review-drafts")
-		return true, nil
-	}
-	if pending := st.log.Pending(); len(pending) > 0 {
-		return true, &Error{
-			Doing: "looking at the account's reviews on " + st.pull.URL,
-			Err:   errors.New("there is a pending review, begun and not submitted, which a new review would swallow"),
-			Next:  "submit or discard it on the pull request's page, then run the job again",
-		}
-	}
-	if cur, ok := st.log.Current(r.set.Role); ok {
-		r.result.Outcome = escalation.Skipped
-		r.result.Own, r.result.Event, r.result.ReviewURL = cur.Own(), cur.Sentinel.Event, cur.Row.URL
-		r.note("the role has a review here already: %s", cur.Row.URL)
-		return true, nil
-	}
-	return false, nil
+// answered tells whether the record answers the question of this run: the same
+// one about the same head, and nobody has asked for another look since. A
+// prompt file counts as the same while the base branch is.
+func (r *run) answered(cur escalation.Record, st state) bool {
+	return cur.Head() == st.pull.Head && cur.Sentinel.Q == r.question &&
+		(r.set.PromptFile == "" || cur.Sentinel.Base == st.pull.Base) && !st.log.AskedAgain(cur)
 }
 
 // judge asks the model and makes a verdict of its answer.
-func (r *run) judge(ctx context.Context, pull Pull, m material) (judgement, error) {
+func (r *run) judge(ctx context.Context, st state, m material) (escalation.Verdict, error) {
 	req, err := request(r.set, m)
 	if err != nil {
-		return judgement{}, err
+		return escalation.Verdict{}, err
 	}
-	began := r.env.Now()
+	pull, began := st.pull, r.env.Now()
 	answer, err := r.ask(ctx, req)
 	if err != nil {
-		return judgement{}, err
+		return escalation.Verdict{}, err
 	}
 	u := r.result.Usage
 	r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), count(u.Calls, "call", "calls"))
@@ -199,69 +200,74 @@ func (r *run) judge(ctx context.Context, pull Pull, m material) (judgement, erro
 	for _, f := range binary {
 		report.Unread = append(report.Unread, finding.Unread{Path: f.Path, Why: "binary"})
 	}
-	r.result.Own, r.result.Findings = own, results(findings)
-	r.result.Headline = report.Headline()
-	return judgement{own: own, findings: findings, body: sentinel.Body{Text: report.Text(), Usage: usageLine(*u, pull.Head)}}, nil
+	r.result.Findings, r.result.Headline = results(findings), report.Headline()
+	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(findings, r.set.BlockOn), r.set.BlockOn)
+	return escalation.Verdict{
+		Own: own, Head: pull.Head, Base: pull.Base, Q: r.question, Round: st.log.Round(r.set.Role, own, pull.Head), Fresh: true,
+		Body:     sentinel.Body{Text: report.Text(), Usage: usageLine(*u, pull.Head)},
+		Comments: inlineComments(findings, r.set.Role, pull.Head),
+	}, nil
 }
 
-// publish decides and writes. The head is read again before the write: a newer
-// one belongs to a newer run.
-func (r *run) publish(ctx context.Context, st state, j judgement) error {
-	sit := escalation.Situation{
-		Log: st.log, Role: r.set.Role, Head: st.pull.Head, OwnPull: st.account.ID == st.pull.Author.ID, Advisory: r.set.Advisory,
-		Judgement: escalation.Judgement{Own: j.own, Head: st.pull.Head, Text: sentinel.Hash(j.body.Text)},
-	}
-	if !r.set.DryRun {
-		now, err := r.env.Forge.Pull(ctx)
-		if err != nil {
-			return err
-		}
-		sit.Head, sit.Closed = now.Head, now.Closed
-	}
-	action := escalation.Decide(sit)
-	plan := r.plan(action, j, st.pull, r.nonce())
-	r.result.Outcome, r.result.Event = plan.Outcome, action.Desired
-	r.progress("decide", time.Time{}, "own %s (%s), gate {%s} → %s", j.own, r.why(j), strings.Join(st.log.Gate().Names(), " "), plan.Outcome)
-	if len(action.Blockers) > 0 && j.own != sentinel.RequestChanges {
-		r.result.Headline += " · held by " + action.Blockers[0].Role()
-	}
-	if plan.Outcome == escalation.OwnPull {
-		r.note("the account opened this pull request, so its review can't gate: the verdict is in the exit status only")
-	}
-	if plan.Outcome == escalation.HeadMoved {
-		r.note("the pull request has a newer head, %s: the run for it will review", short(sit.Head))
-	}
+// publish decides and writes.
+func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error {
+	cfg := config(r.set, st, r.key, r.nonce())
+	cfg.Role, cfg.Verdict, cfg.Advisory = r.set.Role, v, r.set.Advisory
+	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)
+	plan := newPlan(action, asks)
+	r.result.Own, r.result.Rounds = v.Own, v.Round
+	r.progress("decide", time.Time{}, "own %s%s, gate {%s} → %s: %s", v.Own, r.because, strings.Join(st.log.Gate().Names(), " "), plan.Outcome, plan.Reason)
 	if r.set.DryRun {
+		r.report(cfg, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Action: action, Gate: st.log.Gate(), URL: currentURL(st.log, r.set.Role)})
 		r.result.Plan = &plan
-		r.result.Gate = st.log.Gate().Names()
 		r.note("nothing was written")
 		return nil
 	}
-	return r.execute(ctx, plan)
-}
-
-// execute carries a plan out.
-func (r *run) execute(ctx context.Context, plan Plan) error {
-	for _, step := range plan.Steps {
-		began := r.env.Now()
-		posted, err := r.env.Forge.PostReview(ctx, *step.Post)
-		if err != nil {
-			return err
-		}
-		r.result.ReviewURL = posted.URL
-		if step.Post.Event != sentinel.Comment {
-			r.result.Gate = []string{string(step.Post.Event)}
-			if !posted.Official {
-				r.note("the review doesn't gate: give the account write access, or list it as a reviewer in the branch protection")
-			}
-		}
-		r.progress("publish", began, "review %s, %d inline, %d in the body", step.Post.Event, len(step.Post.Comments), len(r.result.Findings)-len(step.Post.Comments))
+	if !needed && !v.Fresh {
+		r.report(cfg, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Action: action, Gate: st.log.Gate(), URL: currentURL(st.log, r.set.Role)})
+		return nil
 	}
-	return nil
+	p := publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
+	done, err := p.publish(ctx)
+	r.report(cfg, done.Done)
+	return err
 }
 
-func (r *run) why(j judgement) string {
-	return fmt.Sprintf("%d ≥ %s", finding.Blocking(j.findings, r.set.BlockOn), r.set.BlockOn)
+// config is what every publication of these settings has in common.
+func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.Config {
+	return &escalation.Config{
+		Account: st.account.ID, Login: st.account.Login, Author: st.pull.Author.ID, URL: st.pull.URL, Key: key, Nonce: nonce, Seen: st.log,
+		NoApprove: set.NoApprove, RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
+		Lock: set.Lock, Times: set.LockTimes,
+	}
+}
+
+func currentURL(log escalation.Log, role string) string {
+	cur, _ := log.Current(role)
+	return cur.Row.URL
+}
+
+// report fills the result from what a publication ended with.
+func (r *run) report(cfg *escalation.Config, d escalation.Done) {
+	r.result.Outcome, r.result.Event = d.Outcome, event(cfg, d.Desired)
+	r.result.Gate, r.result.ReviewURL = d.Gate.Names(), d.URL
+	r.result.Notes = append(r.result.Notes, d.Notes...)
+	if len(d.Action.Blockers) > 0 && r.result.Own != sentinel.RequestChanges && r.result.Headline != "" {
+		r.result.Headline += " · held by " + d.Action.Blockers[0].Role()
+	}
+	switch {
+	case d.Outcome == escalation.OwnPull:
+		r.note("the account opened this pull request, so its review can't gate: the verdict is in the exit status only")
+	case d.Outcome == escalation.HeadMoved:
+		r.note("the pull request has a newer head: the run for it will review")
+	case d.Outcome == escalation.Waived:
+		r.note("a person dismissed the block at this head: the account says neither yes nor no")
+	case d.Gate.Unofficial && !cfg.Advisory:
+		r.note("the account's reviews don't gate: give it write access, or list it as a reviewer in the branch protection")
+	}
+	if cfg.Advisory && d.Gate.Has(sentinel.RequestChanges) {
+		r.note("the account still requests changes from before the role was advisory: dismiss that review, or run `review-bot reconcile`")
+	}
 }
 
 func (r *run) noteLog(log escalation.Log) {

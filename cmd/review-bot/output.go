@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,19 +61,49 @@ func (o *output) end(r reviewer.Result) error {
 		}
 	}
 	if o.json {
-		var b strings.Builder
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(r); err != nil {
-			return err
-		}
-		_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
-		return err
+		return o.printJSON(r)
 	}
 	if r.Outcome == escalation.Failed {
 		return nil // the error line says it all
 	}
 	_, err := io.WriteString(o.stdout, o.mask.Redact(text(r)))
+	return err
+}
+
+// endReconcile prints what `reconcile` ended with.
+func (o *output) endReconcile(r reviewer.Reconciliation) error {
+	if o.actions {
+		fmt.Fprintln(o.stderr, "::endgroup::")
+	}
+	if o.json {
+		return o.printJSON(r)
+	}
+	if r.Error != "" {
+		return nil // the error line says it all
+	}
+	var b strings.Builder
+	for _, role := range r.Roles {
+		fmt.Fprintf(&b, "%-12s %-10s own %s at %.7s  %s\n", role.Role, role.Outcome, role.Own, role.Head, printable(role.ReviewURL))
+	}
+	fmt.Fprintf(&b, "gate: %s\n", cmp.Or(strings.Join(r.Gate, " "), "none"))
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", printable(note))
+	}
+	if r.Plan != nil {
+		fmt.Fprintf(&b, "\n%s", lines(r.Plan.String()))
+	}
+	_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
+	return err
+}
+
+func (o *output) printJSON(v any) error {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
 	return err
 }
 

@@ -33,6 +33,9 @@ type reviewCmd struct {
 	BlockOn      *prompts.Severity `help:"Lowest severity that requests changes: low, medium, high, critical or never; default high." placeholder:"SEVERITY"`
 	Advisory     bool              `help:"Comment only: the verdict never gates."`
 	ReviewDrafts bool              `help:"Review draft pull requests too."`
+	Force        bool              `help:"Ask the model, even if the same question about the same head is answered already."`
+
+	publishFlags
 
 	DryRun      bool `help:"Read everything, ask the model, print what would be published, write nothing."`
 	JSON        bool `name:"json" help:"Print one JSON object."`
@@ -53,7 +56,7 @@ func (c *reviewCmd) Run(w *world) error {
 	model := openai.New(openai.Config{BaseURL: c.BaseURL, APIKey: key, Model: set.Model})
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
-		Forge: forge, Model: model, Token: t.token, Secrets: mask, Now: time.Now, Random: rand.Reader, Log: out.progress,
+		Forge: forge, Model: model, Token: t.token, Secrets: mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
 	})
 	result.ForgeRequests = forge.Requests()
 	if printErr := out.end(result); err == nil {
@@ -97,7 +100,10 @@ func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t ta
 	set = reviewer.Settings{
 		Role: c.Role, Repo: t.owner + "/" + t.name, Number: t.number, Model: c.Model,
 		Instructions: prompts.Instructions(c.Role), Extra: c.Instructions,
-		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun,
+		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
+	}
+	if err = c.publishFlags.apply(&set); err != nil {
+		return set, t, "", err
 	}
 	if set.PromptFile, err = c.promptFile(&set.Instructions); err != nil {
 		return set, t, "", err

@@ -79,8 +79,8 @@ func TestFirstReview(t *testing.T) {
 	if got := where(r); got != "inline inline body" {
 		t.Errorf("findings are told to stand %s", got)
 	}
-	if r.ForgeRequests > 8 {
-		t.Errorf("%d requests to the forge, want at most 8", r.ForgeRequests)
+	if r.ForgeRequests > 14 {
+		t.Errorf("%d requests to the forge, want at most 14", r.ForgeRequests)
 	}
 
 	// The same again: the role has spoken, nothing is written, no model asked.
@@ -434,7 +434,8 @@ func TestFailures(t *testing.T) {
 				}
 			}
 			for _, w := range proxy.Writes() {
-				if w.Status/100 == 2 {
+				// The lock is taken and released; nothing else may have been written.
+				if w.Status/100 == 2 && !strings.HasSuffix(w.Path, "/reactions") {
 					t.Errorf("written: %s", w.Line())
 				}
 			}

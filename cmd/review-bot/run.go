@@ -28,8 +28,9 @@ func usage(format string, args ...any) error {
 var errBlocked = &exitError{status: 3}
 
 type cli struct {
-	Review  reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Review    reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
+	Reconcile reconcileCmd     `cmd:"" help:"Make the forge say what the roles' records come to; no model is asked."`
+	Version   kong.VersionFlag `help:"Print the version and exit."`
 }
 
 // world is what a command sees beside its flags.

@@ -18,7 +18,9 @@ func FuzzMarkdown(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		md := Markdown(s)
 		checkSafe(t, md)
-		checkSafe(t, Markdown(md))
+		if twice := Markdown(md); twice != md {
+			t.Fatalf("second pass of %q: %q, first: %q", s, twice, md)
+		}
 		line := Line(s, 80)
 		if utf8.RuneCountInString(line) > 80 {
 			t.Fatalf("long line %q", line)

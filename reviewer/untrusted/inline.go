@@ -86,6 +86,21 @@ func (w *writer) line(toks []token) {
 		}
 	}
 	w.flush()
+	w.finish()
+}
+
+// finish takes spaces off the end; a "<" that a space had kept harmless is
+// escaped then.
+func (w *writer) finish() {
+	for len(w.buf) > 0 && w.buf[len(w.buf)-1] == ' ' {
+		w.buf = w.buf[:len(w.buf)-1]
+	}
+	for len(w.pieces) > 0 && w.pieces[len(w.pieces)-1].end > len(w.buf) {
+		w.pieces = w.pieces[:len(w.pieces)-1]
+	}
+	if len(w.buf) > 0 && w.buf[len(w.buf)-1] == '<' {
+		w.replaceLast("&lt;")
+	}
 }
 
 func spaceAt(toks []token, i int) bool {
@@ -234,10 +249,10 @@ func (w *writer) url(u string) {
 // flush writes the queued characters, live words as code or autolinks.
 func (w *writer) flush() {
 	toks := w.queue
-	w.queue = nil
 	if len(toks) == 0 {
 		return
 	}
+	w.queue = nil // code and url, called below, flush too
 	rs := make([]rune, len(toks))
 	for i := range toks {
 		rs[i] = toks[i].r

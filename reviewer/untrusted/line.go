@@ -11,6 +11,9 @@ import (
 // them open. The result is right in a table cell and outside of one, and safe
 // at the start of a line too.
 //
+// Not for a line that begins with HTML of the caller's own, such as <summary>:
+// markdown isn't read there, and the backticks that disarm a name would show.
+//
 // It has at most limit runes, escapes included, so it may show fewer; limit ≤ 0
 // sets no limit. A longer line ends in "…", never cut within an entity; a code
 // span is shortened inside and closed again.
@@ -19,7 +22,7 @@ func Line(s string, limit int) string {
 	w.line(lex(fold(clean(s))))
 	line := strings.TrimLeft(string(w.buf), " ")
 	shift := len(line) - len(w.buf)
-	line, at := guard(strings.TrimRight(line, " "))
+	line, at := guard(line)
 	pieces := w.pieces[:0]
 	for _, p := range w.pieces {
 		p.end += shift

@@ -14,8 +14,7 @@ import (
 // parser can disagree about where they end.
 //
 // The result has no newline at either end; nothing visible in s gives "". Put a
-// blank line before and after it. Markdown of its own output is the same text
-// again, up to layout.
+// blank line before and after it. Markdown of its own output is that output.
 func Markdown(s string) string {
 	b := blocks{lines: strings.Split(clean(s), "\n")}
 	for b.at < len(b.lines) {
@@ -37,6 +36,7 @@ type blocks struct {
 	out   []string
 
 	quote  int     // depth of the block being written
+	wrote  int     // depth of the last line written
 	lists  []level // open list items, outermost first
 	gap    bool    // blank lines were read since the last line written
 	apart  bool    // the next line must stand apart: the last block is closed
@@ -114,15 +114,14 @@ func (b *blocks) close() {
 // write appends a line of the current quote, after a blank one if needed.
 func (b *blocks) write(line string) {
 	prefix := strings.Repeat("> ", b.quote)
-	if len(b.out) > 0 {
-		switch {
-		case b.apart:
-			b.out = append(b.out, "") // between two quotes too: they stay two
-		case b.gap:
-			b.out = append(b.out, strings.TrimRight(prefix, " "))
+	if len(b.out) > 0 && (b.apart || b.gap) {
+		blank := ""
+		if b.quote == b.wrote {
+			blank = strings.TrimRight(prefix, " ") // the same quote goes on
 		}
+		b.out = append(b.out, blank)
 	}
-	b.gap, b.apart = false, false
+	b.gap, b.apart, b.wrote = false, false, b.quote
 	b.out = append(b.out, prefix+line)
 }
 

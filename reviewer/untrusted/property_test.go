@@ -36,8 +36,9 @@ func TestMarkdownIsSafe(t *testing.T) {
 		s := adversarial().Draw(t, "s")
 		once := Markdown(s)
 		checkSafe(t, once)
-		twice := Markdown(once)
-		checkSafe(t, twice)
+		if twice := Markdown(once); twice != once {
+			t.Fatalf("second pass of %q: %q, first: %q", s, twice, once)
+		}
 		if once != strings.Trim(once, "\n") {
 			t.Fatalf("newlines around %q", once)
 		}
@@ -92,25 +93,15 @@ func checkCells(t tb, cell string) {
 	}
 }
 
-// The second pass finds nothing left to do in what models really write; for
-// the worst of inputs it may still move blank lines.
-func TestMarkdownTwice(t *testing.T) {
-	for _, c := range markdownCases {
-		if again := Markdown(c.want); again != c.want {
-			t.Errorf("%s: second pass:\n%s\nfirst:\n%s", c.name, again, c.want)
-		}
-	}
-}
-
 func TestLinearTime(t *testing.T) {
 	for _, unit := range []string{"`", "` ", "` `` ``` ", "[", "]", "[a](", "[](a[](", "![", "<", "<a ", "<http:", "[[", "[[a", "(", "](", "](]", "[a](b \"", "&", "&#", "@", "@a", "a@", "#1", "http:", "http://", "w.", "A", "A-", "\\", "\\`",
 		"> ", ">", "- ", "1. ", "  - a\n", "~", "*", "* ", "_", "|", "|a", "a|b\n-|-\n", "```\n", "\n", "a\n", "$", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "sk-", "eyJ", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"} {
-		size := 1 << 15
-		if unit == "`" || unit == "[" || unit == "<" {
-			size = 1 << 20
-		}
-		s := strings.Repeat(unit, size/len(unit))
 		start := time.Now()
+		s := strings.Repeat(unit, 1<<15/len(unit))
+		if unit == "`" || unit == "[" || unit == "<" {
+			Markdown(strings.Repeat(unit, 1<<20))
+			s = strings.Repeat(unit, 1<<16)
+		}
 		Markdown(s)
 		Line(s, 100)
 		CodeFence("go", s)
@@ -118,7 +109,7 @@ func TestLinearTime(t *testing.T) {
 		Mask(s)
 		// well under a second; quadratic time would take minutes
 		if took := time.Since(start); took > 15*time.Second {
-			t.Errorf("%q × %d: %v", unit, size/len(unit), took)
+			t.Errorf("many %q: %v", unit, took)
 		} else if testing.Verbose() {
 			t.Logf("%q: %v", unit, took)
 		}

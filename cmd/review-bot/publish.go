@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"review-bot/reviewer"
+	"review-bot/sentinel"
+)
+
+// publishFlags say how verdicts are published.
+type publishFlags struct {
+	NoApprove    bool       `help:"Publish no approval: comment instead, and take a block back by withdrawing it."`
+	RepostStale  bool       `help:"Post an approval anew when its commit is no longer the head, for branches that ignore stale approvals."`
+	Siblings     []string   `help:"Roles that must have judged the head before it is approved." placeholder:"ROLE,…"`
+	Lock         lockSwitch `help:"on or off; default on. off is for those who know that no two jobs share the account." placeholder:"on|off"`
+	LockReaction string     `help:"Reaction on the pull request that serves as the lock; default rocket." placeholder:"NAME"`
+}
+
+// lockSwitch is on unless it says off.
+type lockSwitch string
+
+// UnmarshalText reads it; the error names the valid values.
+func (l *lockSwitch) UnmarshalText(text []byte) error {
+	if v := string(text); v != "on" && v != "off" {
+		return fmt.Errorf("%q is not one of on, off", v)
+	}
+	*l = lockSwitch(text)
+	return nil
+}
+
+func (f publishFlags) apply(set *reviewer.Settings) error {
+	for _, role := range f.Siblings {
+		if !sentinel.ValidRole(role) {
+			return usage("--siblings: %q is not of the form %s", role, sentinel.RolePattern)
+		}
+	}
+	set.NoApprove, set.RepostStale, set.Siblings = f.NoApprove, f.RepostStale, f.Siblings
+	switch {
+	case f.Lock == "off":
+	case f.LockReaction != "":
+		set.Lock = f.LockReaction
+	default:
+		set.Lock = reviewer.DefaultLock
+	}
+	return nil
+}
+
+// sleep waits for d, or until the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"crypto/rand"
+	"time"
+
+	"review-bot/reviewer"
+	"review-bot/reviewer/gitea"
+	"review-bot/sentinel"
+)
+
+type reconcileCmd struct {
+	targetFlags
+	publishFlags
+
+	Retire string `help:"Role that no longer exists: its verdict is marked as retired and counts no more." placeholder:"ROLE"`
+	DryRun bool   `help:"Read everything, print what would be published, write nothing."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Run repairs the gate from the records.
+func (c *reconcileCmd) Run(w *world) error {
+	t, err := c.resolve(w.env)
+	if err != nil {
+		return err
+	}
+	if c.Retire != "" && !sentinel.ValidRole(c.Retire) {
+		return usage("--retire %q is not of the form %s", c.Retire, sentinel.RolePattern)
+	}
+	set := reviewer.Settings{Repo: t.owner + "/" + t.name, Number: t.number, DryRun: c.DryRun}
+	if err := c.publishFlags.apply(&set); err != nil {
+		return err
+	}
+	mask := secrets(w.env, t.token)
+	out := newOutput(w, mask, c.JSON)
+	forge := gitea.New(gitea.Config{
+		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
+	})
+	out.begin("review-bot %s · reconcile on %s at %s", version(), t, t.server)
+	result, err := reviewer.Reconcile(w.ctx, set, c.Retire, reviewer.Env{
+		Forge: forge, Token: t.token, Secrets: mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
+	})
+	result.ForgeRequests = forge.Requests()
+	if printErr := out.endReconcile(result); err == nil {
+		err = printErr
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package escalation
+
+import (
+	"time"
+
+	"review-bot/sentinel"
+)
+
+// Ask is one request that a Publication wants made. Only the fields of its kind
+// are set.
+type Ask struct {
+	Kind    AskKind
+	Since   time.Time     // AskTimeline: entries updated then or later, all for the zero time
+	Inline  int           // AskTimeline: inline comments on the pull request, which the server leaves out of pages
+	Review  int64         // AskComments, AskSubmit
+	Comment int64         // AskEdit: id of the timeline entry
+	Post    NewReview     // AskPost
+	Body    string        // AskSubmit, AskEdit
+	Wait    time.Duration // AskWait
+	About   string        // for people: which role's review, and why
+}
+
+// AskKind is what kind of request it is.
+type AskKind string
+
+// The requests. Only the last five change what people see.
+const (
+	AskLock      AskKind = "lock"      // add the reaction
+	AskReactions AskKind = "reactions" // who holds the lock, and since when
+	AskUnlock    AskKind = "unlock"    // remove the account's reaction
+	AskReviews   AskKind = "reviews"   // list all reviews
+	AskTimeline  AskKind = "timeline"  // list the timeline
+	AskHead      AskKind = "head"      // read the pull request
+	AskComments  AskKind = "comments"  // list a pending review's inline comments
+	AskWait      AskKind = "wait"      // let time pass
+	AskPost      AskKind = "post"
+	AskEdit      AskKind = "edit"
+	AskSubmit    AskKind = "submit"   // submit the account's pending review
+	AskWithdraw  AskKind = "withdraw" // ask the account itself for a review, which stops its verdict from counting
+	AskNothing   AskKind = ""         // the publication is over
+)
+
+// Reply is what came back of an Ask. Only the fields of its kind are set.
+type Reply struct {
+	Now     time.Time // this process's clock
+	Err     error
+	Unknown bool // Err leaves open whether the write happened
+
+	Added     bool      // AskLock: this process holds the lock now
+	Created   time.Time // AskLock: the server's time of it
+	Reactions []Reaction
+	Server    time.Time // AskReactions: the server's time
+	Rows      []Row
+	Entries   []Entry
+	Head      string // AskHead
+	Closed    bool   // AskHead
+	Comments  []Comment
+	Posted    Row // AskPost, AskSubmit
+}
+
+// LockTimes are the lock's durations. Zero fields mean the defaults.
+type LockTimes struct {
+	Hold   time.Duration // a holder makes no write later than this after it got the lock
+	Expire time.Duration // by the server's clock: an older lock belongs to a dead job
+	Wait   time.Duration // how long to wait for the lock
+	Poll   time.Duration // between two looks, on average
+}
+
+// DefaultLockTimes: a publication takes well under a second, so a holder that
+// needs 30 s has lost its way, and one of 45 s is dead. Poll suits the same.
+var DefaultLockTimes = LockTimes{Hold: 30 * time.Second, Expire: 45 * time.Second, Wait: 120 * time.Second, Poll: 250 * time.Millisecond}
+
+func (t LockTimes) orDefault() LockTimes {
+	d := DefaultLockTimes
+	if t.Hold != 0 {
+		d.Hold = t.Hold
+	}
+	if t.Expire != 0 {
+		d.Expire = t.Expire
+	}
+	if t.Wait != 0 {
+		d.Wait = t.Wait
+	}
+	if t.Poll != 0 {
+		d.Poll = t.Poll
+	}
+	return d
+}
+
+// Verdict is what the acting role has to say: what it found and the review's
+// text. Where no model was asked it is read from the role's record.
+type Verdict struct {
+	Own      sentinel.Verdict
+	Head     string
+	Base     string
+	Q        string // digest of the question
+	Round    int
+	Epoch    int64
+	Body     sentinel.Body // without notice
+	Comments []NewComment  // inline; posted once
+	Fresh    bool          // a model was asked in this run
+}
+
+// Judgement is the part of v that decisions depend on.
+func (v Verdict) Judgement() Judgement {
+	return Judgement{Own: v.Own, Head: v.Head, Text: sentinel.Hash(v.Body.Text)}
+}
+
+// Recorded is a role's verdict as its record has it, to go on with when no model
+// is asked. A text that a person edited is not taken for the role's: the
+// original is.
+func Recorded(r Record) Verdict {
+	body := r.Body
+	if r.Edited {
+		body, _, _ = sentinel.Split(r.Row.Body)
+	}
+	body.Notice = ""
+	s := r.Sentinel
+	return Verdict{Own: s.Own, Head: s.Head, Base: s.Base, Q: s.Q, Round: s.Round, Epoch: s.Epoch, Body: body}
+}

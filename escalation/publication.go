@@ -1,0 +1,585 @@
+package escalation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"review-bot/sentinel"
+)
+
+// Config is what a publication knows from the start. It doesn't change.
+type Config struct {
+	Account int64
+	Login   string
+	Author  int64  // of the pull request
+	URL     string // of the pull request
+	Key     sentinel.Key
+	Nonce   string // random, of this process: the nonces of its POSTs are derived from it
+
+	Role    string  // the acting role; "" for reconcile
+	Verdict Verdict // what it found
+	Seen    Log     // what was read before the model was asked
+	Retire  string  // reconcile: role whose verdict is to be marked as retired
+
+	Advisory    bool
+	NoApprove   bool
+	RepostStale bool
+	Siblings    []string
+	Force       bool // don't adopt what another run of the role has published meanwhile
+
+	Lock  string // content of the reaction that locks; "" for those who know that no two jobs share the account
+	Times LockTimes
+}
+
+// Bounds of a publication.
+const (
+	maxRepairs   = 5                // how often a publication mends what others did meanwhile
+	unknownLimit = 30 * time.Second // how long a POST whose answer was lost is looked for
+	unknownPoll  = time.Second
+)
+
+// Publication makes the forge say the right thing: steps 3 to 6 of a run, as a
+// state machine. Ask is the request to make next; Tell takes what came back.
+// It is plain data and makes no request itself, so a copy is a snapshot, and
+// every order of requests of several jobs can be tried.
+//
+// It takes the lock; reads reviews, timeline and, last, the head; decides; writes,
+// the POST before anything that it replaces; and reads again, until there is
+// nothing left to write. Then it releases the lock.
+type Publication struct {
+	cfg *Config
+
+	Ask  Ask
+	Done Done // filled when Ask is AskNothing
+
+	verdict Verdict // the acting role's, which may be adopted from another run
+	queue   []Ask   // writes that the last decision left to do
+	rows    []Row   // of the reading under way
+	entries []Entry
+	log     Log // of the last reading
+
+	began    time.Time // of the wait for the lock
+	attempts int       // at the lock
+	held     bool
+	heldAt   time.Time
+	created  time.Time // of the reaction, by the server's clock
+	unlocked error     // why the lock wasn't to be had
+
+	now      time.Time // of the last answer
+	rounds   int       // readings that led to a write
+	posts    int       // POSTs made
+	nonce    string    // of the last POST
+	approved bool      // this run posted an approval
+	lost     time.Time
+	pending  int64
+	ending   bool
+}
+
+// Done is what a publication ends with.
+type Done struct {
+	Err     error // nil if the forge says what it should
+	Failure Failure
+	Outcome Outcome
+	Desired sentinel.Verdict
+	Gate    Gate
+	URL     string // of the acting role's review
+	Action  Action // the first that wrote something
+	Notes   []string
+}
+
+// Failure tells kinds of Err apart that call for different advice.
+type Failure string
+
+// The failures.
+const (
+	FailedRequest  Failure = "request"  // the forge said no; Err is its error
+	FailedLock     Failure = "lock"     // an approval, or taking a verdict back, needs the lock
+	FailedPending  Failure = "pending"  // a person is writing a review with the account
+	FailedUnknown  Failure = "unknown"  // the forge doesn't tell what became of a POST
+	FailedUnstable Failure = "unstable" // others kept changing what was mended
+	FailedStopped  Failure = "stopped"  // the process was told to stop
+)
+
+// Publish starts a publication.
+func Publish(cfg *Config, now time.Time) Publication {
+	p := Publication{cfg: cfg, verdict: cfg.Verdict, began: now}
+	if cfg.Lock == "" {
+		p.read()
+	} else {
+		p.Ask = Ask{Kind: AskLock}
+	}
+	return p
+}
+
+// Preview decides on what was read already: what a publication would do if
+// nothing changed meanwhile. needed is false if there is nothing to write.
+func Preview(cfg *Config, log Log, head string, closed bool) (action Action, asks []Ask, needed bool) {
+	p := Publication{cfg: cfg, verdict: cfg.Verdict, log: log}
+	action = p.decide(head, closed)
+	p.plan(action)
+	return action, p.queue, action.Writes() || (len(log.Pending()) > 0 && !closed)
+}
+
+// Tell takes the answer to Ask and sets the next one.
+func (p *Publication) Tell(r Reply) {
+	p.now = r.Now
+	switch p.Ask.Kind {
+	case AskLock, AskReactions, AskUnlock, AskWait:
+		p.tellLock(r)
+	case AskReviews, AskTimeline, AskHead, AskComments:
+		p.tellReading(r)
+	case AskPost, AskEdit, AskSubmit, AskWithdraw:
+		p.tellWrite(r)
+	case AskNothing:
+	}
+}
+
+// --- the lock
+
+func (p *Publication) tellLock(r Reply) {
+	switch kind := p.Ask.Kind; {
+	case kind == AskUnlock && p.ending:
+		if r.Err != nil {
+			p.note("the lock couldn't be released, it expires by itself: %v", r.Err)
+		}
+		p.Ask = Ask{}
+	case kind == AskReactions && p.ending:
+		// Held so long that others may have taken the lock over: release only one's own.
+		p.Ask = Ask{}
+		for _, reaction := range r.Reactions {
+			if p.ours(reaction) && reaction.Created.Equal(p.created) {
+				p.Ask = Ask{Kind: AskUnlock}
+			}
+		}
+	case kind == AskWait && !p.lost.IsZero():
+		p.Ask = Ask{Kind: AskReviews}
+	case kind == AskLock && r.Err == nil && r.Added:
+		p.held, p.heldAt, p.created = true, r.Now, r.Created
+		p.read()
+	case kind == AskLock && r.Err != nil && !r.Unknown:
+		p.withoutLock(r.Err)
+	case kind == AskLock:
+		p.Ask = Ask{Kind: AskReactions}
+	case r.Now.Sub(p.began) > p.times().Wait:
+		p.withoutLock(fmt.Errorf("another job has held the lock for %s", p.times().Wait))
+	case kind == AskUnlock, kind == AskWait:
+		p.Ask = Ask{Kind: AskLock}
+	default:
+		p.look(r)
+	}
+}
+
+// look decides about a lock that somebody holds.
+func (p *Publication) look(r Reply) {
+	p.attempts++
+	p.Ask = Ask{Kind: AskWait, Wait: p.jitter(p.times().Poll)}
+	if r.Err != nil {
+		return
+	}
+	held := false
+	for _, reaction := range r.Reactions {
+		if p.ours(reaction) {
+			held = true
+			if r.Server.Sub(reaction.Created) > p.times().Expire {
+				p.Ask = Ask{Kind: AskUnlock, About: "the lock of a dead job"}
+			}
+		}
+	}
+	if !held {
+		p.Ask = Ask{Kind: AskLock}
+	}
+}
+
+func (p *Publication) ours(r Reaction) bool {
+	return r.User == p.cfg.Account && r.Content == p.cfg.Lock
+}
+
+func (p *Publication) times() LockTimes { return p.cfg.Times.orDefault() }
+
+// jitter spreads the jobs' looks: between half and one and a half of d.
+func (p *Publication) jitter(d time.Duration) time.Duration {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", p.cfg.Nonce, p.attempts))
+	return d/2 + d*time.Duration(sum[0])/256
+}
+
+// withoutLock goes on without: a block may still be published, an approval not.
+func (p *Publication) withoutLock(why error) {
+	p.unlocked = why
+	p.read()
+}
+
+// mayWrite tells whether a write may still be made under the lock. A holder that
+// took too long asks for the lock anew: somebody may have taken it over.
+func (p *Publication) mayWrite() bool {
+	if !p.held || p.now.Sub(p.heldAt) <= p.times().Hold {
+		return true
+	}
+	p.held, p.queue, p.began = false, nil, p.now
+	p.Ask = Ask{Kind: AskLock}
+	return false
+}
+
+// --- reading
+
+func (p *Publication) read() { p.Ask = Ask{Kind: AskReviews} }
+
+func (p *Publication) tellReading(r Reply) {
+	if r.Err != nil {
+		// What decides about merging fails closed.
+		p.fail(FailedRequest, r.Err)
+		return
+	}
+	switch p.Ask.Kind {
+	case AskReviews:
+		p.rows = r.Rows
+		if !p.lost.IsZero() && !p.foundLost() {
+			return
+		}
+		p.Ask = Ask{Kind: AskTimeline, Since: Since(p.cfg.Account, r.Rows), Inline: Inline(r.Rows)}
+	case AskTimeline:
+		p.entries = r.Entries
+		p.Ask = Ask{Kind: AskHead}
+	case AskHead:
+		p.log = NewLog(p.cfg.Account, p.rows, p.entries, p.cfg.Key)
+		p.rows, p.entries = nil, nil
+		p.act(r)
+	case AskComments:
+		p.recover(r)
+	}
+}
+
+// foundLost looks for a POST whose answer was lost: among the submitted reviews
+// by its nonce, and as a pending one, which the next step recovers.
+func (p *Publication) foundLost() bool {
+	for _, row := range p.rows {
+		_, s, err := sentinel.Split(row.Body)
+		if row.Author == p.cfg.Account && (row.State == RowPending || err == nil && s.Run == p.nonce) {
+			p.lost = time.Time{}
+			if row.State != RowPending {
+				p.posted(row)
+			}
+			return true
+		}
+	}
+	if p.now.Sub(p.lost) < unknownLimit {
+		p.Ask = Ask{Kind: AskWait, Wait: unknownPoll}
+		return false
+	}
+	p.fail(FailedUnknown, errors.New("the server didn't answer a POST, and doesn't show the review"))
+	return false
+}
+
+// act decides on a complete reading.
+func (p *Publication) act(r Reply) {
+	if pending := p.log.Pending(); len(pending) > 0 && !r.Closed && r.Head == p.wantedHead(r.Head) {
+		if p.cfg.Lock != "" && !p.held {
+			p.fail(FailedLock, p.unlocked)
+			return
+		}
+		p.pending = pending[0].ID
+		p.Ask = Ask{Kind: AskComments, Review: p.pending}
+		return
+	}
+	p.adopt()
+	action := p.decide(r.Head, r.Closed)
+	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head) {
+		// This run's approval stands on a commit that nobody has read.
+		action.Withdraw = true
+		p.approved = false
+	}
+	if p.rounds == 0 {
+		p.Done.Outcome, p.Done.Action = action.Outcome, action
+	}
+	p.Done.Desired, p.Done.Gate = action.Desired, p.log.Gate()
+	if cur, ok := p.log.Current(p.cfg.Role); ok {
+		p.Done.URL = cur.Row.URL
+	}
+	if !action.Writes() {
+		p.finish()
+		return
+	}
+	if p.rounds > maxRepairs {
+		p.fail(FailedUnstable, fmt.Errorf("the account's verdict changed %d times while it was being published", p.rounds))
+		return
+	}
+	// An approval without the lock could be posted over a block that was posted a
+	// moment ago. What the account says otherwise may at worst be said once too often.
+	if (action.Post == sentinel.Approved || action.Withdraw) && p.cfg.Lock != "" && !p.held {
+		p.fail(FailedLock, p.unlocked)
+		return
+	}
+	p.rounds++
+	p.plan(action)
+	p.write()
+}
+
+// wantedHead is the commit that a publication is about; reconcile is about the
+// head, whichever it is.
+func (p *Publication) wantedHead(head string) string {
+	if p.cfg.Role == "" {
+		return head
+	}
+	return p.verdict.Head
+}
+
+// adopt takes over what another run of the same role has published about the
+// same head and question since this one began to ask.
+func (p *Publication) adopt() {
+	if p.cfg.Role == "" || p.cfg.Force || p.posts > 0 || !p.verdict.Fresh {
+		return
+	}
+	cur, ok := p.log.Current(p.cfg.Role)
+	if !ok || cur.Head() != p.verdict.Head || cur.Sentinel.Q != p.verdict.Q {
+		return
+	}
+	if old, ok := p.cfg.Seen.Current(p.cfg.Role); ok && old.Row.ID == cur.Row.ID && old.Head() == cur.Head() &&
+		old.Sentinel.Q == cur.Sentinel.Q && old.Sentinel.Body == cur.Sentinel.Body {
+		return
+	}
+	p.verdict = Recorded(cur)
+	p.note("another run of %s has published its verdict meanwhile: that one counts", p.cfg.Role)
+}
+
+func (p *Publication) decide(head string, closed bool) Action {
+	s := Situation{
+		Log: p.log, Role: p.cfg.Role, Judgement: p.verdict.Judgement(), Head: head, Closed: closed,
+		OwnPull: p.cfg.Account == p.cfg.Author, Advisory: p.cfg.Advisory,
+		NoApprove: p.cfg.NoApprove, RepostStale: p.cfg.RepostStale, Siblings: p.cfg.Siblings,
+	}
+	if p.cfg.Role == "" {
+		return Reconcile(s, p.cfg.Retire)
+	}
+	return Decide(s)
+}
+
+// --- leftovers of dead jobs
+
+// recover submits a pending review that a dead job has left, so that the next
+// POST doesn't swallow its comments. Any comment that isn't the bot's means that
+// a person is writing.
+func (p *Publication) recover(r Reply) {
+	said := map[string]bool{}
+	for _, c := range r.Comments {
+		markers := sentinel.Markers(c.Body)
+		if len(markers) == 0 {
+			p.fail(FailedPending, errors.New("somebody is writing a review with the bot's account"))
+			return
+		}
+		for _, m := range markers {
+			said[m.Role+" "+m.Key] = true
+		}
+	}
+	p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool {
+		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[m.Role+" "+m.Key] })
+	})
+	role := p.cfg.Role
+	if role == "" {
+		role = "reconcile"
+	}
+	body := sentinel.Body{Text: "A job of review-bot ended while it was posting. This is what it had left."}
+	p.queue = []Ask{{
+		Kind: AskSubmit, Review: p.pending, About: "leftovers of a job that died",
+		Body: body.With(sentinel.Sentinel{Role: role, Version: sentinel.Version, Kind: sentinel.KindOrphan}, p.cfg.Key),
+	}}
+	p.write()
+}
+
+// --- writing
+
+// plan turns an action into writes, the POST first: a job that dies behind it
+// leaves the pull request blocked, never open.
+func (p *Publication) plan(a Action) {
+	p.queue = nil
+	v := p.verdict
+	if p.cfg.Role == "" && a.As != "" {
+		cur, _ := p.log.Current(a.As)
+		v = Recorded(cur)
+	}
+	if a.Post != "" {
+		p.queue = append(p.queue, Ask{Kind: AskPost, Post: NewReview{
+			Event: a.Post, Commit: v.Head, Comments: v.Comments, Body: p.newBody(a, v),
+		}, About: a.As})
+	}
+	if a.Patch != nil {
+		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: a.Patch.Row.CommentID, Body: p.edited(a, v), About: a.As})
+	}
+	if a.Retire != nil {
+		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: a.Retire.Row.CommentID, Body: p.folded(*a.Retire, sentinel.Retired, ""), About: a.Retire.Role()})
+	}
+	for _, r := range a.Supersede {
+		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: r.Row.CommentID, Body: p.folded(r, sentinel.Superseded, p.successor(r)), About: r.Role()})
+	}
+	if a.Withdraw {
+		p.queue = append(p.queue, Ask{Kind: AskWithdraw})
+	}
+}
+
+// newBody is the body of a review to be posted.
+func (p *Publication) newBody(a Action, v Verdict) string {
+	body := v.Body
+	body.Notice = p.notice(a, v, a.Post == sentinel.RequestChanges)
+	return body.With(sentinel.Sentinel{
+		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
+		Round: v.Round, Epoch: v.Epoch, Q: v.Q, Base: v.Base, Run: p.postNonce(),
+	}, p.cfg.Key)
+}
+
+// postNonce is the nonce of the next POST. Each has one of its own: it also ties
+// a signed sentinel to the one review that it was written for.
+func (p *Publication) postNonce() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", p.cfg.Nonce, p.posts))
+	return hex.EncodeToString(sum[:16])
+}
+
+// edited is the record's body with what the role says now. Who it is and what it
+// found stay as they were posted.
+func (p *Publication) edited(a Action, v Verdict) string {
+	s := a.Patch.Sentinel
+	s.Head, s.Base, s.Q, s.Round, s.Epoch = v.Head, v.Base, v.Q, v.Round, v.Epoch
+	body := v.Body
+	body.Notice = p.notice(a, v, a.Desired == sentinel.RequestChanges)
+	return body.With(s, p.cfg.Key)
+}
+
+// notice says who holds the account, where the role itself doesn't.
+func (p *Publication) notice(a Action, v Verdict, blocked bool) string {
+	if !blocked || v.Own == sentinel.RequestChanges || len(a.Blockers) == 0 {
+		return ""
+	}
+	holder := a.Blockers[0]
+	url := holder.Row.URL
+	if url == "" {
+		url = p.cfg.URL
+	}
+	return sentinel.Notice(holder.Role(), url, a.As, "found nothing that blocks")
+}
+
+// folded is the body of a record that counts no more: a line that says so, and
+// what it said below it.
+func (p *Publication) folded(r Record, state sentinel.State, by string) string {
+	s := r.Sentinel
+	s.State = state
+	var line string
+	switch {
+	case state == sentinel.Retired:
+		line = fmt.Sprintf("~~%s~~ Retired: %s no longer reviews here, and its verdict no longer counts.", said[s.Event], s.Role)
+	case by != "":
+		line = fmt.Sprintf("~~%s~~ Superseded by [this review](%s) at %.7s.", said[s.Event], by, p.verdict.Head)
+	default:
+		line = fmt.Sprintf("~~%s~~ Superseded at %.7s.", said[s.Event], p.verdict.Head)
+	}
+	body := sentinel.Body{Text: line + "\n\n<details><summary>What it said</summary>\n\n" + r.Body.Text + "\n\n</details>"}
+	return body.With(s, p.cfg.Key)
+}
+
+var said = map[sentinel.Verdict]string{
+	sentinel.Approved: "approved", sentinel.RequestChanges: "requested changes", sentinel.Comment: "commented", sentinel.None: "commented",
+}
+
+// successor is the address of the review that replaces r: the role's newer one,
+// if it stands already.
+func (p *Publication) successor(r Record) string {
+	if cur, ok := p.log.Current(r.Role()); ok && cur.Row.ID != r.Row.ID {
+		return cur.Row.URL
+	}
+	return ""
+}
+
+// write makes the next write of the queue, or reads again behind the last.
+func (p *Publication) write() {
+	if len(p.queue) == 0 {
+		p.read()
+		return
+	}
+	if !p.mayWrite() {
+		return
+	}
+	p.Ask, p.queue = p.queue[0], p.queue[1:]
+}
+
+func (p *Publication) tellWrite(r Reply) {
+	if p.Ask.Kind == AskPost {
+		p.nonce = p.postNonce()
+		p.posts++
+	}
+	switch {
+	case r.Err != nil && r.Unknown && p.Ask.Kind == AskPost:
+		// Never repeated blindly: it may stand, or be pending.
+		p.lost, p.queue = r.Now, nil
+		p.approved = p.approved || p.Ask.Post.Event == sentinel.Approved
+		p.read()
+		return
+	case r.Err != nil && r.Unknown:
+		// The other writes may be made again; whether they must be shows in the reading.
+		p.queue = nil
+		p.read()
+		return
+	case r.Err != nil:
+		p.fail(FailedRequest, r.Err)
+		return
+	case p.Ask.Kind == AskPost:
+		p.approved = p.approved || p.Ask.Post.Event == sentinel.Approved
+		p.posted(r.Posted)
+		p.link(r.Posted)
+	}
+	p.write()
+}
+
+// posted remembers that the inline comments stand now.
+func (p *Publication) posted(row Row) {
+	p.verdict.Comments = nil
+	p.Done.URL = row.URL
+}
+
+// link puts the new review's address into the texts of those that it replaces.
+func (p *Publication) link(row Row) {
+	for i, ask := range p.queue {
+		if ask.Kind != AskEdit {
+			continue
+		}
+		for _, r := range p.log.Records {
+			if r.Row.CommentID == ask.Comment {
+				p.queue[i].Body = p.folded(r, sentinel.Superseded, row.URL)
+			}
+		}
+	}
+}
+
+// --- the end
+
+func (p *Publication) fail(kind Failure, err error) {
+	p.Done.Err, p.Done.Failure, p.Done.Outcome = err, kind, Failed
+	p.finish()
+}
+
+// Log is what the last reading found.
+func (p *Publication) Log() Log { return p.log }
+
+// Stop ends the publication behind the request that was made last: it only
+// releases the lock. It may be called at any time.
+func (p *Publication) Stop(err error) {
+	if !p.ending {
+		p.fail(FailedStopped, err)
+	}
+}
+
+// finish releases the lock, if it is held.
+func (p *Publication) finish() {
+	p.ending, p.queue = true, nil
+	switch {
+	case !p.held:
+		p.Ask = Ask{}
+	case p.now.Sub(p.heldAt) > p.times().Hold:
+		p.Ask = Ask{Kind: AskReactions}
+	default:
+		p.Ask = Ask{Kind: AskUnlock}
+	}
+}
+
+func (p *Publication) note(format string, args ...any) {
+	p.Done.Notes = append(slices.Clone(p.Done.Notes), fmt.Sprintf(format, args...))
+}

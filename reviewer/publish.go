@@ -1,0 +1,115 @@
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/sentinel"
+)
+
+// publisher carries a publication's requests out on a forge.
+type publisher struct {
+	forge Forge
+	cfg   *escalation.Config
+	env   Env
+	what  string // names the pull request in errors
+	log   func(phase string, began time.Time, format string, args ...any)
+}
+
+// publish runs a publication to its end. It isn't cut off in the middle of a
+// request when ctx ends, but stops behind it and releases the lock.
+func (p publisher) publish(ctx context.Context) (escalation.Publication, error) {
+	pub := escalation.Publish(p.cfg, p.env.Now())
+	for pub.Ask.Kind != escalation.AskNothing {
+		reply := p.carryOut(ctx, pub.Ask)
+		reply.Now = p.env.Now()
+		reply.Unknown = errors.Is(reply.Err, ErrUnknown)
+		pub.Tell(reply)
+		if ctx.Err() != nil {
+			pub.Stop(ctx.Err())
+		}
+	}
+	return pub, p.explain(pub.Done)
+}
+
+func (p publisher) carryOut(ctx context.Context, ask escalation.Ask) (r escalation.Reply) {
+	began := p.env.Now()
+	if ask.Kind == escalation.AskWait {
+		p.env.Sleep(ctx, ask.Wait)
+		return r
+	}
+	ctx = context.WithoutCancel(ctx)
+	switch ask.Kind {
+	case escalation.AskLock:
+		r.Added, r.Created, r.Err = p.forge.React(ctx, p.cfg.Lock)
+	case escalation.AskReactions:
+		r.Reactions, r.Server, r.Err = p.forge.Reactions(ctx)
+	case escalation.AskUnlock:
+		r.Err = p.forge.Unreact(ctx, p.cfg.Lock)
+	case escalation.AskReviews:
+		r.Rows, r.Err = p.forge.Reviews(ctx)
+	case escalation.AskTimeline:
+		r.Entries, r.Err = p.forge.Timeline(ctx, ask.Since, ask.Inline)
+	case escalation.AskHead:
+		var pull Pull
+		pull, r.Err = p.forge.Pull(ctx)
+		r.Head, r.Closed = pull.Head, pull.Closed
+	case escalation.AskComments:
+		r.Comments, r.Err = p.forge.Comments(ctx, ask.Review)
+	case escalation.AskPost:
+		r.Posted, r.Err = p.forge.PostReview(ctx, ask.Post)
+		p.told(r.Err, began, "review %s, %d inline", ask.Post.Event, len(ask.Post.Comments))
+	case escalation.AskEdit:
+		r.Err = p.forge.EditReview(ctx, ask.Comment, ask.Body)
+		p.told(r.Err, began, "review of %s edited", ask.About)
+	case escalation.AskSubmit:
+		r.Posted, r.Err = p.forge.SubmitPending(ctx, ask.Review, ask.Body)
+		p.told(r.Err, began, "what a job that died had left was published")
+	case escalation.AskWithdraw:
+		r.Err = p.forge.RequestReview(ctx, p.cfg.Login)
+		p.told(r.Err, began, "the account's verdict is withdrawn")
+	case escalation.AskWait, escalation.AskNothing:
+	}
+	return r
+}
+
+func (p publisher) told(err error, began time.Time, format string, args ...any) {
+	if err == nil {
+		p.log("publish", began, format, args...)
+	}
+}
+
+// explain turns a publication's failure into a line that says what to do.
+func (p publisher) explain(d escalation.Done) error {
+	if d.Err == nil {
+		return nil
+	}
+	e := &Error{Doing: "publishing on " + p.what, Err: d.Err}
+	switch d.Failure {
+	case escalation.FailedRequest:
+		return d.Err
+	case escalation.FailedStopped:
+		e.Err, e.Next = errors.New("the job was stopped"), "run it again: it goes on where this one stopped"
+	case escalation.FailedLock:
+		e.Err = fmt.Errorf("without the lock no approval is posted and no verdict taken back: %w", d.Err)
+		e.Next = "run the job again; where no two jobs share the account, --lock off does without"
+	case escalation.FailedPending:
+		e.Next = "submit or discard it on the pull request's page, then run the job again"
+	case escalation.FailedUnknown:
+		e.Next = "run the job again: it looks for the review first"
+	case escalation.FailedUnstable:
+		e.Next = "run `review-bot reconcile`"
+	}
+	return e
+}
+
+// event is what the account says now, as it is reported.
+func event(cfg *escalation.Config, desired sentinel.Verdict) sentinel.Verdict {
+	if cfg.Advisory || cfg.Account == cfg.Author || (cfg.NoApprove && desired == sentinel.Approved) {
+		return sentinel.Comment
+	}
+	return desired
+}

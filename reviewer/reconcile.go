@@ -1,0 +1,101 @@
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/sentinel"
+)
+
+// Reconciliation is what `reconcile` ends with: a result per role of the account.
+type Reconciliation struct {
+	Roles         []Result `json:"roles"`
+	Gate          []string `json:"gate"`
+	ForgeRequests int      `json:"forge_requests"`
+	Notes         []string `json:"notes"`
+	DryRun        bool     `json:"dry_run,omitempty"`
+	Plan          *Plan    `json:"plan,omitempty"` // with DryRun
+	Error         string   `json:"error,omitempty"`
+}
+
+// Reconcile makes the forge say what the records of all the account's roles come
+// to. No model is asked and no diff is read. With retire it first marks that
+// role's verdict as retired, so that a role that no longer exists blocks no more.
+//
+// Of the settings those of publishing count. The result is filled as far as the
+// run came, also beside an error.
+func Reconcile(ctx context.Context, set Settings, retire string, env Env) (Reconciliation, error) {
+	r := &run{set: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number)}
+	out := Reconciliation{Roles: []Result{}, Gate: []string{}, Notes: []string{}, DryRun: set.DryRun}
+	err := r.reconcile(ctx, retire, &out)
+	out.Notes = append(out.Notes, r.result.Notes...)
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out, err
+}
+
+func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation) error {
+	began := r.env.Now()
+	st, err := readState(ctx, r.env.Forge, r.key)
+	if err != nil {
+		return err
+	}
+	r.noteLog(st.log)
+	r.progress("read", began, "%s with a verdict", count(len(st.log.Roles()), "role", "roles"))
+	if retire != "" {
+		if err := retirable(st.log, retire); err != nil {
+			return err
+		}
+	}
+	cfg := config(r.set, st, r.key, r.nonce())
+	cfg.Retire = retire
+	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, st.pull.Closed)
+	plan := newPlan(action, asks)
+	r.progress("decide", time.Time{}, "gate {%s}, wanted %s → %s: %s", strings.Join(st.log.Gate().Names(), " "), action.Desired, plan.Outcome, plan.Reason)
+	log, d := st.log, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Gate: st.log.Gate(), Action: action}
+	switch {
+	case r.set.DryRun:
+		out.Plan = &plan
+		r.note("nothing was written")
+	case needed:
+		p := publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
+		var pub escalation.Publication
+		pub, err = p.publish(ctx)
+		log, d = pub.Log(), pub.Done
+	}
+	out.Gate = d.Gate.Names()
+	r.result.Notes = append(r.result.Notes, d.Notes...)
+	for _, role := range log.Roles() {
+		out.Roles = append(out.Roles, reconciled(cfg, log, role, d))
+	}
+	return err
+}
+
+// retirable tells whether a role can be retired.
+func retirable(log escalation.Log, role string) error {
+	cur, ok := log.Current(role)
+	switch {
+	case !ok:
+		return &Error{Doing: "retiring " + role, Err: errors.New("the role has no verdict here that counts"), Next: "run `review-bot reconcile` without --retire"}
+	case cur.Row.CommentID == 0:
+		return &Error{Doing: "retiring " + role, Err: errors.New("its review's timeline entry was deleted, so the review can't be marked"), Next: "dismiss the review on the pull request's page"}
+	}
+	return nil
+}
+
+// reconciled is one role's part of the result.
+func reconciled(cfg *escalation.Config, log escalation.Log, role string, d escalation.Done) Result {
+	cur, _ := log.Current(role)
+	r := Result{
+		Role: role, Outcome: escalation.Skipped, Own: cur.Own(), Event: event(cfg, d.Desired), Head: cur.Head(), ReviewURL: cur.Row.URL,
+		Findings: []FindingResult{}, Gate: d.Gate.Names(), Rounds: cur.Sentinel.Round, Notes: []string{},
+	}
+	if d.Outcome == escalation.Failed || d.Action.As == role || d.Action.Withdraw {
+		r.Outcome = d.Outcome
+	}
+	return r
+}
