@@ -74,8 +74,10 @@ type Publication struct {
 	posts    int       // POSTs made
 	nonce    string    // of the last POST
 	approved bool      // this run posted an approval
-	lost     time.Time
+	lost     time.Time // when the answer to a POST was lost; zero if none is
+	refused  bool      // a write other than a POST was refused
 	pending  int64
+	orphans  []int64 // recovered leftovers whose comments are known
 	ending   bool
 }
 
@@ -248,7 +250,13 @@ func (p *Publication) tellReading(r Reply) {
 		p.rows, p.entries = nil, nil
 		p.act(r)
 	case AskComments:
-		p.recover(r)
+		if p.Ask.Review == p.pending {
+			p.recover(r)
+			return
+		}
+		p.leaveOut(r.Comments)
+		p.orphans = append(slices.Clone(p.orphans), p.Ask.Review)
+		p.read() // the head is read last
 	}
 }
 
@@ -275,6 +283,7 @@ func (p *Publication) foundLost() bool {
 
 // act decides on a complete reading.
 func (p *Publication) act(r Reply) {
+	p.adopt()
 	if pending := p.log.Pending(); len(pending) > 0 && !r.Closed && r.Head == p.wantedHead(r.Head) {
 		if p.cfg.Lock != "" && !p.held {
 			p.fail(FailedLock, p.unlocked)
@@ -284,7 +293,10 @@ func (p *Publication) act(r Reply) {
 		p.Ask = Ask{Kind: AskComments, Review: p.pending}
 		return
 	}
-	p.adopt()
+	if id, ok := p.unknownOrphan(); ok && !r.Closed && r.Head == p.verdict.Head {
+		p.Ask = Ask{Kind: AskComments, Review: id}
+		return
+	}
 	action := p.decide(r.Head, r.Closed)
 	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head) {
 		// This run's approval stands on a commit that nobody has read.
@@ -327,16 +339,24 @@ func (p *Publication) wantedHead(head string) string {
 }
 
 // adopt takes over what another run of the same role has published about the
-// same head and question since this one began to ask.
+// same head and question since this one began. A run that goes on with a recorded
+// verdict always goes on with the newest: it has nothing of its own to say.
 func (p *Publication) adopt() {
-	if p.cfg.Role == "" || p.cfg.Force || p.posts > 0 || !p.verdict.Fresh {
+	if p.cfg.Role == "" || p.posts > 0 {
 		return
 	}
 	cur, ok := p.log.Current(p.cfg.Role)
-	if !ok || cur.Head() != p.verdict.Head || cur.Sentinel.Q != p.verdict.Q {
+	switch {
+	case !ok:
+		return
+	case !p.verdict.Fresh:
+		p.verdict = Recorded(cur)
+		return
+	case p.cfg.Force || cur.Head() != p.verdict.Head || cur.Sentinel.Q != p.verdict.Q:
 		return
 	}
-	if old, ok := p.cfg.Seen.Current(p.cfg.Role); ok && old.Row.ID == cur.Row.ID && old.Head() == cur.Head() &&
+	// What was known before the model was asked, posted anew or not, is no news.
+	if old, ok := p.cfg.Seen.Current(p.cfg.Role); ok && old.Own() == cur.Own() && old.Head() == cur.Head() &&
 		old.Sentinel.Q == cur.Sentinel.Q && old.Sentinel.Body == cur.Sentinel.Body {
 		return
 	}
@@ -362,20 +382,14 @@ func (p *Publication) decide(head string, closed bool) Action {
 // POST doesn't swallow its comments. Any comment that isn't the bot's means that
 // a person is writing.
 func (p *Publication) recover(r Reply) {
-	said := map[string]bool{}
 	for _, c := range r.Comments {
-		markers := sentinel.Markers(c.Body)
-		if len(markers) == 0 {
+		if len(sentinel.Markers(c.Body)) == 0 {
 			p.fail(FailedPending, errors.New("somebody is writing a review with the bot's account"))
 			return
 		}
-		for _, m := range markers {
-			said[m.Role+" "+m.Key] = true
-		}
 	}
-	p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool {
-		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[m.Role+" "+m.Key] })
-	})
+	p.leaveOut(r.Comments)
+	p.orphans = append(slices.Clone(p.orphans), p.pending)
 	role := p.cfg.Role
 	if role == "" {
 		role = "reconcile"
@@ -386,6 +400,37 @@ func (p *Publication) recover(r Reply) {
 		Body: body.With(sentinel.Sentinel{Role: role, Version: sentinel.Version, Kind: sentinel.KindOrphan}, p.cfg.Key),
 	}}
 	p.write()
+}
+
+// unknownOrphan is a leftover that another job has submitted, if its findings may
+// be among those that this one is to post: the role hasn't judged since.
+func (p *Publication) unknownOrphan() (int64, bool) {
+	if len(p.verdict.Comments) == 0 {
+		return 0, false
+	}
+	cur, judged := p.log.Current(p.cfg.Role)
+	behind := !judged
+	for _, row := range p.log.Rows {
+		_, s, err := sentinel.Split(row.Body)
+		if behind && err == nil && s.Kind == sentinel.KindOrphan && row.Comments > 0 && !slices.Contains(p.orphans, row.ID) {
+			return row.ID, true
+		}
+		behind = behind || row.ID == cur.Row.ID
+	}
+	return 0, false
+}
+
+// leaveOut drops the inline comments whose findings are published by these.
+func (p *Publication) leaveOut(published []Comment) {
+	said := map[string]bool{}
+	for _, c := range published {
+		for _, m := range sentinel.Markers(c.Body) {
+			said[m.Role+" "+m.Key] = true
+		}
+	}
+	p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool {
+		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[m.Role+" "+m.Key] })
+	})
 }
 
 // --- writing
@@ -518,6 +563,11 @@ func (p *Publication) tellWrite(r Reply) {
 		p.queue = nil
 		p.read()
 		return
+	case r.Err != nil && p.Ask.Kind != AskPost && !p.refused:
+		// Somebody else may have done it, or deleted what it was about: look again, once.
+		p.refused, p.queue = true, nil
+		p.read()
+		return
 	case r.Err != nil:
 		p.fail(FailedRequest, r.Err)
 		return
@@ -537,6 +587,7 @@ func (p *Publication) posted(row Row) {
 
 // link puts the new review's address into the texts of those that it replaces.
 func (p *Publication) link(row Row) {
+	p.queue = slices.Clone(p.queue) // copies of the publication share it
 	for i, ask := range p.queue {
 		if ask.Kind != AskEdit {
 			continue

@@ -58,6 +58,7 @@ var arrows = map[string]row{
 		ours: []string{"sentinel", "escalation", "reviewer"},
 		libs: []string{sdk, conc, retryHTTP},
 	},
+	"reviewer/forgetest":       {ours: []string{"sentinel", "escalation", "reviewer"}},
 	"reviewer/gitea/giteatest": {libs: []string{sdk, flock}},
 	"reviewer/openai": {
 		ours: []string{"prompts", "reviewer"},

@@ -26,7 +26,6 @@ func (p publisher) publish(ctx context.Context) (escalation.Publication, error) 
 	for pub.Ask.Kind != escalation.AskNothing {
 		reply := p.carryOut(ctx, pub.Ask)
 		reply.Now = p.env.Now()
-		reply.Unknown = errors.Is(reply.Err, ErrUnknown)
 		pub.Tell(reply)
 		if ctx.Err() != nil {
 			pub.Stop(ctx.Err())
@@ -35,51 +34,61 @@ func (p publisher) publish(ctx context.Context) (escalation.Publication, error) 
 	return pub, p.explain(pub.Done)
 }
 
-func (p publisher) carryOut(ctx context.Context, ask escalation.Ask) (r escalation.Reply) {
+func (p publisher) carryOut(ctx context.Context, ask escalation.Ask) escalation.Reply {
 	began := p.env.Now()
 	if ask.Kind == escalation.AskWait {
 		p.env.Sleep(ctx, ask.Wait)
-		return r
+		return escalation.Reply{}
 	}
-	ctx = context.WithoutCancel(ctx)
-	switch ask.Kind {
-	case escalation.AskLock:
-		r.Added, r.Created, r.Err = p.forge.React(ctx, p.cfg.Lock)
-	case escalation.AskReactions:
-		r.Reactions, r.Server, r.Err = p.forge.Reactions(ctx)
-	case escalation.AskUnlock:
-		r.Err = p.forge.Unreact(ctx, p.cfg.Lock)
-	case escalation.AskReviews:
-		r.Rows, r.Err = p.forge.Reviews(ctx)
-	case escalation.AskTimeline:
-		r.Entries, r.Err = p.forge.Timeline(ctx, ask.Since, ask.Inline)
-	case escalation.AskHead:
-		var pull Pull
-		pull, r.Err = p.forge.Pull(ctx)
-		r.Head, r.Closed = pull.Head, pull.Closed
-	case escalation.AskComments:
-		r.Comments, r.Err = p.forge.Comments(ctx, ask.Review)
-	case escalation.AskPost:
-		r.Posted, r.Err = p.forge.PostReview(ctx, ask.Post)
-		p.told(r.Err, began, "review %s, %d inline", ask.Post.Event, len(ask.Post.Comments))
-	case escalation.AskEdit:
-		r.Err = p.forge.EditReview(ctx, ask.Comment, ask.Body)
-		p.told(r.Err, began, "review of %s edited", ask.About)
-	case escalation.AskSubmit:
-		r.Posted, r.Err = p.forge.SubmitPending(ctx, ask.Review, ask.Body)
-		p.told(r.Err, began, "what a job that died had left was published")
-	case escalation.AskWithdraw:
-		r.Err = p.forge.RequestReview(ctx, p.cfg.Login)
-		p.told(r.Err, began, "the account's verdict is withdrawn")
-	case escalation.AskWait, escalation.AskNothing:
+	r := CarryOut(context.WithoutCancel(ctx), p.forge, p.cfg, ask)
+	if r.Err == nil {
+		switch ask.Kind {
+		case escalation.AskPost:
+			p.log("publish", began, "review %s, %d inline", ask.Post.Event, len(ask.Post.Comments))
+		case escalation.AskEdit:
+			p.log("publish", began, "review of %s edited", ask.About)
+		case escalation.AskSubmit:
+			p.log("publish", began, "what a job that died had left was published")
+		case escalation.AskWithdraw:
+			p.log("publish", began, "the account's verdict is withdrawn")
+		default: // nothing that people see
+		}
 	}
 	return r
 }
 
-func (p publisher) told(err error, began time.Time, format string, args ...any) {
-	if err == nil {
-		p.log("publish", began, format, args...)
+// CarryOut makes one request of a publication on a forge. Waiting is the
+// caller's, and so is the reply's time.
+func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask escalation.Ask) (r escalation.Reply) {
+	switch ask.Kind {
+	case escalation.AskLock:
+		r.Added, r.Created, r.Err = forge.React(ctx, cfg.Lock)
+	case escalation.AskReactions:
+		r.Reactions, r.Server, r.Err = forge.Reactions(ctx)
+	case escalation.AskUnlock:
+		r.Err = forge.Unreact(ctx, cfg.Lock)
+	case escalation.AskReviews:
+		r.Rows, r.Err = forge.Reviews(ctx)
+	case escalation.AskTimeline:
+		r.Entries, r.Err = forge.Timeline(ctx, ask.Since, ask.Inline)
+	case escalation.AskHead:
+		var pull Pull
+		pull, r.Err = forge.Pull(ctx)
+		r.Head, r.Closed = pull.Head, pull.Closed
+	case escalation.AskComments:
+		r.Comments, r.Err = forge.Comments(ctx, ask.Review)
+	case escalation.AskPost:
+		r.Posted, r.Err = forge.PostReview(ctx, ask.Post)
+	case escalation.AskEdit:
+		r.Err = forge.EditReview(ctx, ask.Comment, ask.Body)
+	case escalation.AskSubmit:
+		r.Posted, r.Err = forge.SubmitPending(ctx, ask.Review, ask.Body)
+	case escalation.AskWithdraw:
+		r.Err = forge.RequestReview(ctx, cfg.Login)
+	case escalation.AskWait, escalation.AskNothing:
 	}
+	r.Unknown = errors.Is(r.Err, ErrUnknown)
+	return r
 }
 
 // explain turns a publication's failure into a line that says what to do.

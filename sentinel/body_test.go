@@ -137,7 +137,7 @@ func TestWhatTheHashCounts(t *testing.T) {
 	if Hash(full.Text) != base {
 		t.Error("the notice and the usage line count")
 	}
-	if len(base) != 16 || !hexPattern.MatchString(base) {
+	if len(base) != 16 || !hexadecimal(base) {
 		t.Errorf("hash %q doesn't fit a sentinel", base)
 	}
 }

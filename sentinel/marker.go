@@ -2,7 +2,6 @@ package sentinel
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,10 +24,8 @@ type Marker struct {
 
 const markerOpen = "<!-- review-bot-finding:"
 
-var idPattern = regexp.MustCompile(`^[0-9a-f]{8}$`)
-
 // ValidID tells whether id may be a finding's.
-func ValidID(id string) bool { return idPattern.MatchString(id) }
+func ValidID(id string) bool { return len(id) == 8 && hexadecimal(id) }
 
 // String encodes the marker as one line.
 func (m Marker) String() string {
@@ -75,7 +72,7 @@ func ParseMarker(line string) (Marker, error) {
 			m.Extra = append(m.Extra, f)
 		}
 	}
-	if !hexPattern.MatchString(m.Key) || !hexPattern.MatchString(m.Head) || len(m.Head) != 40 || m.Version < 1 {
+	if !hexadecimal(m.Key) || !hexadecimal(m.Head) || len(m.Head) != 40 || m.Version < 1 {
 		return Marker{}, fmt.Errorf("marker: %s: head, key and v are needed", name)
 	}
 	return m, nil
@@ -108,7 +105,7 @@ func split(line, opening string) (name string, fields []Field, err error) {
 	seen := map[string]bool{}
 	for _, word := range words[1:] {
 		key, value, ok := strings.Cut(word, "=")
-		if !ok || value == "" || seen[key] || !keyPattern.MatchString(key) || !valuePattern.MatchString(value) {
+		if !ok || value == "" || seen[key] || !validKey(key) || !validValue(value) {
 			return "", nil, fmt.Errorf("field %q", word)
 		}
 		seen[key] = true

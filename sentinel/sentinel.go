@@ -16,7 +16,6 @@ package sentinel
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,15 +90,11 @@ const (
 // ErrNone says that a text carries no sentinel at all, as opposed to a broken one.
 var ErrNone = errors.New("no sentinel")
 
-var (
-	rolePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	keyPattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
-	valuePattern = regexp.MustCompile(`^[A-Za-z0-9._:,/+=-]{0,512}$`)
-	hexPattern   = regexp.MustCompile(`^[0-9a-f]+$`)
-)
-
 // ValidRole tells whether name may be a role's name.
-func ValidRole(name string) bool { return rolePattern.MatchString(name) }
+func ValidRole(name string) bool {
+	return name != "" && len(name) <= 64 && (lower(name[0]) || digit(name[0])) &&
+		every(name, func(c byte) bool { return lower(c) || digit(c) || c == '.' || c == '_' || c == '-' })
+}
 
 // RolePattern is the form of a role's name, for messages to people.
 const RolePattern = "[a-z0-9][a-z0-9._-]{0,63}"
@@ -173,7 +168,7 @@ func (s Sentinel) Validate() error {
 		}
 	}
 	for _, f := range []Field{{"head", s.Head}, {"base", s.Base}, {"run", s.Run}, {"q", s.Q}, {"body", s.Body}, {"mac", s.MAC}} {
-		if f.Value != "" && !hexPattern.MatchString(f.Value) {
+		if f.Value != "" && !hexadecimal(f.Value) {
 			return fmt.Errorf("%s %q is not hexadecimal", f.Key, f.Value)
 		}
 	}
@@ -185,7 +180,7 @@ func (s Sentinel) Validate() error {
 	}
 	seen := map[string]bool{"mac": true}
 	for _, f := range s.fields() {
-		if !keyPattern.MatchString(f.Key) || !valuePattern.MatchString(f.Value) || seen[f.Key] {
+		if !validKey(f.Key) || !validValue(f.Value) || seen[f.Key] {
 			return fmt.Errorf("field %q", f.Key)
 		}
 		seen[f.Key] = true
@@ -260,4 +255,32 @@ func number(key, value string) (int, error) {
 		return 0, fmt.Errorf("%s %q is not a positive number", key, value)
 	}
 	return n, nil
+}
+
+// validKey: [a-z][a-z0-9_]{0,31}
+func validKey(s string) bool {
+	return s != "" && len(s) <= 32 && lower(s[0]) && every(s, func(c byte) bool { return lower(c) || digit(c) || c == '_' })
+}
+
+// validValue: [A-Za-z0-9._:,/+=-]{0,512}, nothing that could end the comment.
+func validValue(s string) bool {
+	return len(s) <= 512 && every(s, func(c byte) bool {
+		return lower(c) || digit(c) || ('A' <= c && c <= 'Z') || strings.IndexByte("._:,/+=-", c) >= 0
+	})
+}
+
+func hexadecimal(s string) bool {
+	return s != "" && every(s, func(c byte) bool { return digit(c) || ('a' <= c && c <= 'f') })
+}
+
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func every(s string, ok func(byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return true
 }

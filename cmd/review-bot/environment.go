@@ -34,6 +34,9 @@ func names(flag *kong.Flag) []string {
 // composite action passes inputs that weren't given as empty ones.
 func environment(env map[string]string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		if flag.Name == "help" || flag.Name == "version" { // REVIEW_BOT_VERSION may well be which one to install
+			return nil, nil //nolint:nilnil // see below
+		}
 		for _, name := range names(flag) {
 			if value := env[name]; value != "" {
 				return value, nil
@@ -61,6 +64,21 @@ func secrets(env map[string]string, more ...string) *untrusted.Masker {
 		values = append(values, env[name])
 	}
 	return untrusted.NewMasker(values...)
+}
+
+// given are the secrets on the command line, also of one that can't be parsed.
+func given(args []string) []string {
+	var values []string
+	for i, arg := range args {
+		name, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if name == "--token" || name == "--api-key" {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // stamped is the version that a release build stamps in.

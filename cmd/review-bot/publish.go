@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"review-bot/escalation"
 	"review-bot/reviewer"
 	"review-bot/sentinel"
 )
@@ -16,6 +17,11 @@ type publishFlags struct {
 	Siblings     []string   `help:"Roles that must have judged the head before it is approved." placeholder:"ROLE,…"`
 	Lock         lockSwitch `help:"on or off; default on. off is for those who know that no two jobs share the account." placeholder:"on|off"`
 	LockReaction string     `help:"Reaction on the pull request that serves as the lock; default rocket." placeholder:"NAME"`
+
+	// For tests, which can't wait as long as the protocol does: see escalation.LockTimes.
+	LockHold   time.Duration `hidden:"" help:"For tests: how long the lock may be written under."`
+	LockExpire time.Duration `hidden:"" help:"For tests: age of a lock from which it belongs to a dead job; negative: any."`
+	LockWait   time.Duration `hidden:"" help:"For tests: how long to wait for the lock."`
 }
 
 // lockSwitch is on unless it says off.
@@ -37,6 +43,7 @@ func (f publishFlags) apply(set *reviewer.Settings) error {
 		}
 	}
 	set.NoApprove, set.RepostStale, set.Siblings = f.NoApprove, f.RepostStale, f.Siblings
+	set.LockTimes = escalation.LockTimes{Hold: f.LockHold, Expire: f.LockExpire, Wait: f.LockWait}
 	switch {
 	case f.Lock == "off":
 	case f.LockReaction != "":

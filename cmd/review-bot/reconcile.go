@@ -28,17 +28,17 @@ func (c *reconcileCmd) Run(w *world) error {
 		return usage("--retire %q is not of the form %s", c.Retire, sentinel.RolePattern)
 	}
 	set := reviewer.Settings{Repo: t.owner + "/" + t.name, Number: t.number, DryRun: c.DryRun}
-	if err := c.publishFlags.apply(&set); err != nil {
+	if err := c.apply(&set); err != nil {
 		return err
 	}
-	mask := secrets(w.env, t.token)
-	out := newOutput(w, mask, c.JSON)
+	w.mask = secrets(w.env, t.token)
+	out := newOutput(w, w.mask, c.JSON)
 	forge := gitea.New(gitea.Config{
 		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
 	})
 	out.begin("review-bot %s · reconcile on %s at %s", version(), t, t.server)
 	result, err := reviewer.Reconcile(w.ctx, set, c.Retire, reviewer.Env{
-		Forge: forge, Token: t.token, Secrets: mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
+		Forge: forge, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
 	})
 	result.ForgeRequests = forge.Requests()
 	if printErr := out.endReconcile(result); err == nil {

@@ -48,15 +48,15 @@ func (c *reviewCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
-	mask := secrets(w.env, t.token, key)
-	out := newOutput(w, mask, c.JSON)
+	w.mask = secrets(w.env, t.token, key)
+	out := newOutput(w, w.mask, c.JSON)
 	forge := gitea.New(gitea.Config{
 		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
 	})
 	model := openai.New(openai.Config{BaseURL: c.BaseURL, APIKey: key, Model: set.Model})
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
-		Forge: forge, Model: model, Token: t.token, Secrets: mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
+		Forge: forge, Model: model, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
 	})
 	result.ForgeRequests = forge.Requests()
 	if printErr := out.end(result); err == nil {
@@ -102,7 +102,7 @@ func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t ta
 		Instructions: prompts.Instructions(c.Role), Extra: c.Instructions,
 		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
 	}
-	if err = c.publishFlags.apply(&set); err != nil {
+	if err = c.apply(&set); err != nil {
 		return set, t, "", err
 	}
 	if set.PromptFile, err = c.promptFile(&set.Instructions); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"review-bot/reviewer/untrusted"
 )
 
 // exitError is an error with an exit status of its own. Without a message it
@@ -38,6 +40,7 @@ type world struct {
 	ctx            context.Context //nolint:containedctx // handed through kong, which binds values by type
 	env            map[string]string
 	stdout, stderr io.Writer
+	mask           *untrusted.Masker // of the secrets known so far
 }
 
 const description = `Reviews pull requests on Gitea and Forgejo with a language model, as a CI job.
@@ -49,24 +52,25 @@ Exit status: 0 done, whatever the verdict; 1 failed; 2 usage or configuration; 3
 // run parses the command line and runs the command. Everything it needs of the
 // process is passed in. An error has been told on stderr when run returns.
 func run(ctx context.Context, args []string, env map[string]string, stdout, stderr io.Writer) error {
-	err := dispatch(ctx, args, env, stdout, stderr)
+	w := &world{ctx, env, stdout, stderr, secrets(env, given(args)...)}
+	err := dispatch(w, args)
 	if err != nil && err.Error() != "" {
 		// What reads secrets masks them where it knows them; this is the last door.
-		fmt.Fprintln(stderr, "review-bot: "+secrets(env).Redact(strings.Join(strings.Fields(err.Error()), " ")))
+		fmt.Fprintln(stderr, "review-bot: "+w.mask.Redact(strings.Join(strings.Fields(err.Error()), " ")))
 	}
 	return err
 }
 
-func dispatch(ctx context.Context, args []string, env map[string]string, stdout, stderr io.Writer) error {
+func dispatch(w *world, args []string) error {
 	var c cli
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("review-bot"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr),
+		kong.Writers(w.stdout, w.stderr),
 		kong.Exit(func(int) { exited = true }),
 		kong.Vars{"version": "review-bot " + version()},
-		kong.Resolvers(environment(env)),
+		kong.Resolvers(environment(w.env)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.ValueFormatter(helpWithEnvironment),
 	)
@@ -80,9 +84,13 @@ func dispatch(ctx context.Context, args []string, env map[string]string, stdout,
 	if err != nil {
 		var parse *kong.ParseError
 		if errors.As(err, &parse) {
-			return usage("%v — review-bot --help lists the flags and their values", err)
+			command := "review"
+			if node := parse.Context.Selected(); node != nil {
+				command = node.Name
+			}
+			return usage("%v — review-bot %s --help lists the flags and their values", err, command)
 		}
 		return err
 	}
-	return k.Run(&world{ctx, env, stdout, stderr})
+	return k.Run(w)
 }

@@ -38,7 +38,7 @@ func (f targetFlags) resolve(env map[string]string) (target, error) {
 		return t, usage("no server is given — give --server URL, the forge's front page (inside a job it is GITHUB_SERVER_URL)")
 	}
 	u, err := url.Parse(f.Server)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return t, usage("--server %q is not an address such as https://git.example.com — give the forge's front page", redactURL(f.Server))
 	}
 	t.server = strings.TrimRight(f.Server, "/")
@@ -47,7 +47,7 @@ func (f targetFlags) resolve(env map[string]string) (target, error) {
 	}
 	m := repoPattern.FindStringSubmatch(f.Repo)
 	if m == nil || strings.Trim(m[1], ".") == "" || strings.Trim(m[2], ".") == "" {
-		return t, usage("--repo %q is not of the form OWNER/NAME", f.Repo)
+		return t, usage("--repo %q is not of the form OWNER/NAME", redactURL(f.Repo))
 	}
 	t.owner, t.name = m[1], m[2]
 	if t.number, err = f.pull(env); err != nil {
@@ -63,10 +63,18 @@ func (f targetFlags) resolve(env map[string]string) (target, error) {
 	return t, nil
 }
 
-// redactURL hides a password in an address.
+// redactURL hides what may be secret in an address, or in what was meant as one:
+// the user and password, of which either may be a token, and the query.
 func redactURL(s string) string {
-	if u, err := url.Parse(s); err == nil {
-		return u.Redacted()
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		scheme := ""
+		if j := strings.Index(s[:i], "://"); j >= 0 {
+			scheme = s[:j+len("://")]
+		}
+		s = scheme + "…" + s[i:]
+	}
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		s = s[:i+1] + "…"
 	}
 	return s
 }
@@ -89,7 +97,9 @@ func (f targetFlags) pull(env map[string]string) (int64, error) {
 		}
 	}
 	if m := pullRef.FindStringSubmatch(env["GITHUB_REF"]); m != nil {
-		return strconv.ParseInt(m[1], 10, 64)
+		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && n > 0 {
+			return n, nil
+		}
 	}
 	return 0, usage("no pull request is given — give --pr N, or run on the event pull_request")
 }

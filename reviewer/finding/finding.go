@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ type Finding struct {
 	Suggestion string // code for the lines of Place, or ""
 	Place      diff.Place
 	OldPath    string   // the file's name before the change, if Place is on the old side
-	Code       []string // lines of the diff at Place; empty for findings in the body
+	Code       []string // lines of the diff at Place, cut when too long to be shown; empty for findings in the body
 	Where      Where
 	Reason     string // why it stands in the body
 }
@@ -70,7 +71,7 @@ func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding
 			anchor = f.Code[0]
 		}
 		f.Key = Key(place.Path, anchor, a.Category)
-		again := f.Key + "\x00" + diff.Fold(strings.ToLower(a.Title)) + "\x00" + diff.Fold(a.Body)
+		again := f.letters()
 		if said[again] {
 			continue
 		}
@@ -88,14 +89,24 @@ func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding
 	return list
 }
 
-// code reads the lines at the finding's place, at least one.
+// letters is all that a finding says. Only one that says the same of the same
+// lines is a repetition: the same code may be wrong in two places.
+func (f Finding) letters() string {
+	return fmt.Sprintf("%s\x00%s\x00%d\x00%d\x00%s\x00%s\x00%s\x00%s", f.Key, f.Place.Side, f.Place.Line, max(f.Place.Line, f.Place.EndLine),
+		f.Severity, diff.Fold(f.Title), diff.Fold(f.Body), f.Suggestion)
+}
+
+// code reads the lines at the finding's place, at least one, and no more than
+// needed to see that they are too many to be shown: see minus.
 func code(d diff.Diff, f *Finding) []string {
 	file, _ := d.File(f.Place.Path)
 	f.OldPath = file.OldPath
 	var lines []string
-	for n := f.Place.Line; n <= max(f.Place.Line, f.Place.EndLine); n++ {
+	size := 0
+	for n := f.Place.Line; n <= max(f.Place.Line, f.Place.EndLine) && size <= maxText; n++ {
 		line, _ := file.Line(f.Place.Side, n)
 		lines = append(lines, line.Text)
+		size += len("- ") + len(line.Text) + len("\n")
 	}
 	return lines
 }

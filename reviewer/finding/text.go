@@ -15,11 +15,14 @@ import (
 // Bounds of what is published, in characters. Servers take much longer texts;
 // people don't.
 const (
-	maxBody    = 60_000
+	maxBody    = 60_000 // of Text, all in all
 	maxTitle   = 120
 	maxText    = 8_000 // of one finding
 	maxSummary = 1_500
-	maxRows    = 100 // of the table
+	maxRows    = 100    // of a table or list
+	maxTable   = 36_000 // what of it is longer is counted, as are rows past maxRows
+	maxUnread  = 6_000  // of the list of files
+	signs      = 200    // room for what stands around the findings of the body
 )
 
 // Report is what a review's body tells.
@@ -48,14 +51,31 @@ func Comment(f Finding, role, head string) string {
 // others above the comment: it cuts them from a diff of the new name alone, in
 // which the whole file is new.
 func (f Finding) deleted() string {
-	if f.Place.Side != diff.Old || f.OldPath == f.Place.Path || f.suggestion() != "" {
+	if f.Place.Side != diff.Old || f.OldPath == f.Place.Path {
 		return ""
 	}
+	if _, shown := f.suggestion(); shown {
+		return ""
+	}
+	from := "\n\nDeleted from " + untrusted.CodeSpan(f.OldPath)
+	code := f.minus()
+	if code == "" {
+		return from + "."
+	}
+	return from + ":\n\n" + strings.TrimRight(untrusted.CodeFence("diff", code), "\n")
+}
+
+// minus are the lines at the finding's place as a diff shows deleted ones, or ""
+// if they are too many to be shown: a finding may stretch over a whole file.
+func (f Finding) minus() string {
 	var b strings.Builder
 	for _, line := range f.Code {
 		b.WriteString("- " + line + "\n")
 	}
-	return "\n\nDeleted from " + untrusted.CodeSpan(f.OldPath) + ":\n\n" + strings.TrimRight(untrusted.CodeFence("diff", b.String()), "\n")
+	if b.Len() > maxText {
+		return ""
+	}
+	return b.String()
 }
 
 // text is the finding in Markdown, fit to be published.
@@ -65,29 +85,32 @@ func (f Finding) text() string {
 	if body := untrusted.Markdown(bounded(f.Body, maxText)); body != "" {
 		b.WriteString("\n\n" + body)
 	}
-	if s := f.suggestion(); s != "" {
+	if s, _ := f.suggestion(); s != "" {
 		b.WriteString("\n\n" + s)
 	}
 	return b.String()
 }
 
-// suggestion shows the replacement next to the exact lines it replaces.
-func (f Finding) suggestion() string {
+// suggestion shows the replacement, and tells whether the exact lines that it
+// replaces stand next to it.
+func (f Finding) suggestion() (text string, besideOld bool) {
 	code := strings.Trim(f.Suggestion, "\r\n")
-	if strings.TrimSpace(code) == "" || len(code) > maxText {
-		return ""
+	if strings.TrimSpace(code) == "" {
+		return "", false
 	}
-	if len(f.Code) == 0 {
-		return "Suggested instead:\n\n" + strings.TrimRight(untrusted.CodeFence("", code), "\n")
+	if len(code) > maxText {
+		return fmt.Sprintf("(a suggestion of %s is left out: too long)", count(strings.Count(code, "\n")+1, "line", "lines")), false
+	}
+	replaced := f.minus()
+	if replaced == "" {
+		return "Suggested instead:\n\n" + strings.TrimRight(untrusted.CodeFence("", code), "\n"), false
 	}
 	var b strings.Builder
-	for _, line := range f.Code {
-		b.WriteString("- " + line + "\n")
-	}
+	b.WriteString(replaced)
 	for line := range strings.Lines(code) {
 		b.WriteString("+ " + strings.TrimRight(line, "\r\n") + "\n")
 	}
-	return strings.TrimRight(untrusted.CodeFence("diff", b.String()), "\n")
+	return strings.TrimRight(untrusted.CodeFence("diff", b.String()), "\n"), true
 }
 
 // Text is the body of a review, without notice, usage line and sentinel.
@@ -100,7 +123,7 @@ func (r Report) Text() string {
 		blocks = append(blocks, summary)
 	}
 	tail := r.unread()
-	blocks = append(blocks, r.below(maxBody-length(blocks)-utf8.RuneCountInString(tail))...)
+	blocks = append(blocks, r.below(maxBody-length(blocks)-utf8.RuneCountInString(tail)-signs)...)
 	if tail != "" {
 		blocks = append(blocks, tail)
 	}
@@ -150,12 +173,15 @@ func (r Report) table() string {
 	}
 	var b strings.Builder
 	b.WriteString("| | finding | where |\n|---|---|---|")
+	room := maxTable
 	for i, f := range r.Findings {
-		if i == maxRows {
-			fmt.Fprintf(&b, "\n\n%s more in the comments and below.", count(len(r.Findings)-maxRows, "finding", "findings"))
+		row := fmt.Sprintf("\n| %s | %s | %s |", f.Severity, untrusted.Line(f.Title, maxTitle), r.where(f))
+		room -= utf8.RuneCountInString(row)
+		if i == maxRows || room < 0 {
+			fmt.Fprintf(&b, "\n\n%s more in the comments and below.", count(len(r.Findings)-i, "finding", "findings"))
 			break
 		}
-		fmt.Fprintf(&b, "\n| %s | %s | %s |", f.Severity, untrusted.Line(f.Title, maxTitle), r.where(f))
+		b.WriteString(row)
 	}
 	return b.String()
 }
@@ -246,12 +272,15 @@ func (r Report) unread() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<details><summary>Not reviewed (%s)</summary>\n\n", count(len(r.Unread), "file", "files"))
+	room := maxUnread
 	for i, f := range r.Unread {
-		if i == maxRows {
-			fmt.Fprintf(&b, "- and %d more\n", len(r.Unread)-maxRows)
+		row := fmt.Sprintf("- %s: %s\n", untrusted.CodeSpan(f.Path), f.Why)
+		room -= utf8.RuneCountInString(row)
+		if i == maxRows || room < 0 {
+			fmt.Fprintf(&b, "- and %d more\n", len(r.Unread)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", untrusted.CodeSpan(f.Path), f.Why)
+		b.WriteString(row)
 	}
 	b.WriteString("\n</details>")
 	return b.String()

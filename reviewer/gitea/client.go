@@ -67,7 +67,13 @@ func New(cfg Config) *Client {
 	retry.RetryWaitMax = 20 * cfg.Wait
 	retry.CheckRetry = retryReads
 	retry.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	return &Client{cfg: cfg, http: retry.StandardClient(), requests: requests}
+	retry.Backoff = func(least, most time.Duration, attempt int, resp *http.Response) time.Duration {
+		return min(retryablehttp.DefaultBackoff(least, most, attempt, resp), most) // Retry-After may be hours
+	}
+	client := retry.StandardClient()
+	// The inner client has followed what may be followed; the outer one would go on by net/http's rules.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{cfg: cfg, http: client, requests: requests}
 }
 
 // Requests is how many requests have been sent so far.
@@ -100,9 +106,12 @@ func retryReads(ctx context.Context, resp *http.Response, err error) (bool, erro
 	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError, nil
 }
 
-// sameHost follows no redirect to another host: the token would go there too.
+// sameHost follows no redirect to another server, where the token would go too
+// (net/http keeps it for another port and for http after https), nor one that
+// turns a write into a read.
 func sameHost(req *http.Request, via []*http.Request) error {
-	if len(via) > 3 || req.URL.Host != via[0].URL.Host {
+	first := via[0]
+	if len(via) > 3 || req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme || req.Method != first.Method {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -34,6 +34,10 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.Err, e.Next = context.Canceled, "run the job again"
+	case errors.Is(err, errEndless):
+		e.Next = "open another pull request: this one has grown too long to be read"
+	case errors.Is(err, errUnchanged):
+		e.Next = "run the job again; if it happens again, report it with this line"
 	case errors.Is(err, errNoRepo):
 		e.Next = "check --repo (GITHUB_REPOSITORY) and that the account may read the repository"
 	case code == http.StatusUnauthorized:
@@ -49,6 +53,7 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Err = errors.New("no Gitea API answers there (404)")
 		e.Next = "check --server (GITHUB_SERVER_URL): it is the address of the forge's front page"
 	case code == http.StatusNotFound:
+		e.Err = errors.New(message)
 		e.Next = "check --repo and --pr"
 	case code == http.StatusUnprocessableEntity:
 		e.Err = fmt.Errorf("the server refuses it (422): %s", message)
@@ -73,6 +78,7 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Err = fmt.Errorf("the server answered %d: %s", code, message)
 		e.Next = "check --server (GITHUB_SERVER_URL)"
 	default:
+		e.Err = errors.New(message)
 		e.Next = "check --server, --repo and --pr"
 	}
 	if errors.Is(err, reviewer.ErrUnknown) {

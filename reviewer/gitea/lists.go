@@ -2,6 +2,7 @@ package gitea
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"time"
@@ -24,6 +25,10 @@ const (
 	// beside inline comments: references from repositories that the token may not see.
 	hiddenMargin = 10
 )
+
+// errEndless says that a list goes on behind maxPages. What was read of it isn't
+// used: what counts is at its end.
+var errEndless = errors.New("the list has no end")
 
 // query is a page's query. The first page is asked for without a number:
 // Forgejo then gives the whole list at once, and Gitea its first page.
@@ -82,19 +87,26 @@ func (c *Client) Reviews(ctx context.Context) ([]reviewer.Row, error) {
 	}
 	switch first := len(all); {
 	case first >= pageSize && total > first: // full pages: their number is known
-		rest, err := pages(ctx, 2, min((total+first-1)/first, maxPages), one)
+		last := (total + first - 1) / first
+		if last > maxPages {
+			return nil, c.explain(doing, "", nil, errEndless)
+		}
+		rest, err := pages(ctx, 2, last, one)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, rest...)
 	case total > first || (total < 0 && first > 0): // a server with smaller pages, or one that doesn't count
-		for page := 2; page <= maxPages; page++ {
+		for page := 2; total < 0 || len(all) < total; page++ {
+			if page > maxPages {
+				return nil, c.explain(doing, "", nil, errEndless)
+			}
 			items, err := one(ctx, page)
 			if err != nil {
 				return nil, err
 			}
-			if len(items) == 0 || (total >= 0 && len(all)+len(items) >= total) {
-				all = append(all, items...)
+			// The end, or a server that has no pages and gives the same again.
+			if len(items) == 0 || len(all) > 0 && all[len(all)-1].ID == items[len(items)-1].ID {
 				break
 			}
 			all = append(all, items...)
@@ -140,10 +152,13 @@ func (c *Client) Timeline(ctx context.Context, since time.Time, inline int) ([]r
 	if err != nil {
 		return nil, err
 	}
-	for read := 1; len(all) <= read*pageSize && read < maxPages; {
-		last := min((len(all)+inline+hiddenMargin)/pageSize+1, maxPages)
+	for read := 1; len(all) <= read*pageSize; {
+		last := (len(all)+inline+hiddenMargin)/pageSize + 1
 		if last <= read {
 			break
+		}
+		if last > maxPages {
+			return nil, c.explain(doing, "", nil, errEndless)
 		}
 		items, err := pages(ctx, read+1, last, one)
 		if err != nil {

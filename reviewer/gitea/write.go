@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
@@ -34,7 +35,15 @@ func unsure(resp *sdk.Response, err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		return err
 	}
-	if resp == nil || resp.Response == nil || resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode/100 == 2 {
+	if resp == nil || resp.Response == nil {
+		// Without an answer: either the connection broke, or the SDK sent nothing.
+		var sent *url.Error
+		if !errors.As(err, &sent) {
+			return err
+		}
+		return unknownError{err}
+	}
+	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode/100 == 2 {
 		return unknownError{err}
 	}
 	return err
@@ -73,6 +82,8 @@ func (c *Client) PostReview(ctx context.Context, review reviewer.NewReview) (rev
 	return row(*r), nil
 }
 
+var errUnchanged = errors.New("the server changed nothing (204)")
+
 // EditReview replaces a review's body. The list of reviews keeps the original
 // for ever; the timeline shows the new one.
 func (c *Client) EditReview(ctx context.Context, commentID int64, body string) error {
@@ -84,8 +95,7 @@ func (c *Client) EditReview(ctx context.Context, commentID int64, body string) e
 	_, resp, err := client.EditIssueComment(c.cfg.Owner, c.cfg.Name, commentID, sdk.EditIssueCommentOption{Body: body})
 	if err != nil && resp != nil && resp.StatusCode == http.StatusNoContent {
 		// The server answers 204 for a comment that isn't one of an issue, and changes nothing.
-		err = errors.New("the server changed nothing (204)")
-		return c.explain(doing, "", resp, err)
+		return c.explain(doing, "", resp, errUnchanged)
 	}
 	if err != nil {
 		return c.explain(doing, "write:issue", resp, unsure(resp, err))
@@ -182,7 +192,10 @@ func (c *Client) Reactions(ctx context.Context) ([]reviewer.Reaction, time.Time,
 	}
 	var list []reviewer.Reaction
 	var now time.Time
-	for page := 1; page <= maxPages; page++ {
+	for page := 1; ; page++ {
+		if page > maxPages {
+			return nil, time.Time{}, c.explain(doing, "", nil, errEndless)
+		}
 		items, resp, err := client.ListIssueReactions(c.cfg.Owner, c.cfg.Name, c.cfg.Number,
 			sdk.ListIssueReactionsOptions{ListOptions: sdk.ListOptions{Page: page, PageSize: pageSize}})
 		if err != nil {

@@ -65,8 +65,19 @@ func New(cfg Config) *Client {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = DefaultTimeout
 	}
-	c.HTTPClient = &http.Client{Transport: cfg.HTTP}
+	c.HTTPClient = &http.Client{Transport: cfg.HTTP, CheckRedirect: sameServer}
 	return &Client{cfg: cfg, api: openai.NewClientWithConfig(c)}
+}
+
+// sameServer follows no redirect to another server, as the key would go there too
+// (net/http keeps it for other ports and for http after https), nor one that
+// would turn the question into a GET.
+func sameServer(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > 3 || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method {
+		return fmt.Errorf("it redirects to %s, which is not followed", shown(req.URL.String()))
+	}
+	return nil
 }
 
 // Review asks for an answer to one request. An answer that can't be used is
@@ -97,7 +108,7 @@ func (c *Client) Review(ctx context.Context, req prompts.Request) (prompts.Answe
 		messages = append(messages[:2:2],
 			openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: excerpt(text)},
 			openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: fmt.Sprintf(
-				"That answer could not be used: %v. Answer again, with one JSON object of the form asked for and nothing else.", err)})
+				"That answer could not be used: %s. Answer again, with one JSON object of the form asked for and nothing else.", c.oneLine(err.Error()))})
 	}
 	return prompts.Answer{}, usage, c.explain(ctx, unusable)
 }
@@ -108,11 +119,12 @@ type unusableError struct{ error }
 func (e unusableError) Unwrap() error { return e.error }
 
 // complete makes one call, trying the forms of asking that the server may know.
+// A form is kept once it is answered: a refusal may have had another cause.
 func (c *Client) complete(ctx context.Context, messages []openai.ChatCompletionMessage, usage *reviewer.Usage) (string, error) {
+	c.mu.Lock()
+	asked := c.form
+	c.mu.Unlock()
 	for {
-		c.mu.Lock()
-		asked := c.form
-		c.mu.Unlock()
 		usage.Calls++
 		resp, err := c.api.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
 			Model:          c.cfg.Model,
@@ -120,14 +132,15 @@ func (c *Client) complete(ctx context.Context, messages []openai.ChatCompletionM
 			ResponseFormat: asked.format(),
 		})
 		if err != nil && asked < formPlain && refusesForm(err) {
-			c.mu.Lock()
-			c.form = max(c.form, asked+1)
-			c.mu.Unlock()
+			asked++
 			continue
 		}
 		if err != nil {
 			return "", err
 		}
+		c.mu.Lock()
+		c.form = max(c.form, asked)
+		c.mu.Unlock()
 		usage.Prompt += resp.Usage.PromptTokens
 		usage.Completion += resp.Usage.CompletionTokens
 		if d := resp.Usage.PromptTokensDetails; d != nil {
@@ -200,7 +213,7 @@ func status(err error) int {
 // explain turns an error into a line that says what failed, on what, and what to
 // do about it.
 func (c *Client) explain(ctx context.Context, err error) error {
-	e := &reviewer.Error{Doing: fmt.Sprintf("asking %s at %s", c.cfg.Model, c.cfg.BaseURL), Err: err}
+	e := &reviewer.Error{Doing: fmt.Sprintf("asking %s at %s", c.cfg.Model, shown(c.cfg.BaseURL)), Err: err}
 	var netErr *net.OpError
 	var urlErr *url.Error
 	switch code := status(err); {
@@ -211,27 +224,28 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Err = context.Canceled
 		e.Next = "run the job again"
 	case errors.As(err, new(unusableError)):
-		e.Err = fmt.Errorf("two answers in a row could not be used: %w", err)
+		e.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
 		e.Next = "run the job again, or choose a model that can answer in JSON"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, message(err))
+		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
 		e.Next = "check OPENAI_API_KEY and what it may use"
 	case code == http.StatusNotFound:
-		e.Err = fmt.Errorf("the server answered 404: %s", message(err))
+		e.Err = fmt.Errorf("the server answered 404: %s", c.message(err))
 		e.Next = "check --model and --base-url (it ends in /v1 on most servers)"
 	case code == http.StatusTooManyRequests:
-		e.Err = fmt.Errorf("the server answered 429: %s", message(err))
+		e.Err = fmt.Errorf("the server answered 429: %s", c.message(err))
 		e.Next = "wait for the limit to pass or raise it, then run the job again"
 	case code >= http.StatusInternalServerError:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, message(err))
+		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
 		e.Next = "run the job again when the model server works"
 	case code >= http.StatusBadRequest:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, message(err))
+		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
 		e.Next = "check --model; a pull request that is too large for it needs a model with more context"
 	case errors.As(err, &netErr), errors.As(err, &urlErr), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Err = transport(err)
+		e.Err = errors.New(c.oneLine(transport(err).Error()))
 		e.Next = "check --base-url (OPENAI_BASE_URL) and that the server can be reached from here"
 	default:
+		e.Err = errors.New(c.oneLine(err.Error()))
 		e.Next = "check that --base-url names an OpenAI-compatible server"
 	}
 	return e
@@ -246,25 +260,39 @@ func transport(err error) error {
 	return err
 }
 
-func message(err error) string {
+func (c *Client) message(err error) string {
 	var api *openai.APIError
 	if errors.As(err, &api) && api.Message != "" {
-		return oneLine(api.Message)
+		return c.oneLine(api.Message)
 	}
 	var req *openai.RequestError
 	if errors.As(err, &req) && len(req.Body) > 0 {
-		return oneLine(string(req.Body))
+		return c.oneLine(string(req.Body))
 	}
-	return oneLine(err.Error())
+	return c.oneLine(err.Error())
 }
 
-// oneLine folds a server's words into a line of bearable length.
-func oneLine(s string) string {
+// oneLine folds a server's words into a line of bearable length. Some servers
+// repeat the key that they refuse.
+func (c *Client) oneLine(s string) string {
+	const shortest = 8 // of a key that is one: local servers are given words such as "none"
+	if len(c.cfg.APIKey) >= shortest {
+		s = strings.ReplaceAll(s, c.cfg.APIKey, "(the key)")
+	}
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 200 {
 		return string(r[:200]) + "…"
 	}
 	return s
+}
+
+// shown is an address without what may be secret in it.
+func shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the base URL"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // excerpt bounds what of an unusable answer is sent back to the model.

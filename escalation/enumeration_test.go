@@ -1,0 +1,957 @@
+package escalation_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/reviewer"
+	"review-bot/reviewer/forgetest"
+	"review-bot/sentinel"
+)
+
+// The enumeration runs the jobs of one account against the in-memory forge in
+// every order of their requests, with crashes and with people's acts in between,
+// and checks the invariants of the protocol wherever all jobs have ended.
+//
+// What is merged, and why nothing is lost by it:
+//   - A job's first reading (before the model is asked) is one step: all that it
+//     decides is decided again on the reading under the lock. It still happens at
+//     every possible moment, and with every head.
+//   - Readings of a job that holds the lock are one step with what follows once no
+//     act of a person is left to happen: nobody else writes then, so they commute
+//     with all that the others can do.
+//   - A job begins only where no other job's next step is something else than a write:
+//     its first reading commutes with those steps, so it can be thought of as later.
+//     While a person may still act, it begins anywhere.
+//   - A crash is tried before every write and before the release of the lock. One
+//     before a read leaves the same behind as one before the write that follows it.
+//   - A job that waits for a lock which a living job holds isn't run until it is
+//     free; one that waits for a dead job's lock finds the clock moved on.
+//   - A job for the old head that doesn't hold the lock when a push comes is left out
+//     from then on. If it has begun, it will find a newer head under the lock and write
+//     nothing; if it hasn't, it would do what the role's job for the new head does, and
+//     the same role twice is a case of its own.
+//   - Without the lock, asking for it in vain and reading the head don't touch what
+//     others see or write.
+//   - The roles are alike: of cases that differ by exchanging them one is run.
+
+const (
+	h0 = "0000000000000000000000000000000000000a00" // an older head
+	q  = "0123456789abcdef"
+)
+
+// verdicts say what a role finds at a head.
+type verdicts map[string]sentinel.Verdict // by role+head
+
+// act is what a person may do, once, at any moment.
+type act string
+
+const (
+	noAct     act = "nobody does anything"
+	push      act = "a push"
+	dismissal act = "a dismissal"
+	rerequest act = "a re-request"
+	twice     act = "the first role runs twice"
+)
+
+// fault is a deliberate mistake of the jobs.
+type fault string
+
+const (
+	noFault             fault = ""
+	siblingsByEvent     fault = "siblings judged by published event"
+	noReread            fault = "no re-read after a write"
+	staleDesire         fault = "a stale D posted in repair"
+	supersedeFirst      fault = "supersede before POST"
+	changedPatched      fault = "a changed own verdict patched"
+	approvesWithoutLock fault = "APPROVED without the lock"
+)
+
+// scenario is what stays the same while the jobs run.
+type scenario struct {
+	roles    []string
+	finds    verdicts
+	act      act
+	lockless bool // the lock can't be had
+	crashes  int
+	forGood  bool // a job that dies is not run again; reconcile is, at the end
+	fault    fault
+}
+
+// job is one run of a role.
+type job struct {
+	role    string
+	run     int // counts the role's jobs, for the nonce
+	begun   bool
+	over    bool
+	cfg     *escalation.Config
+	pub     escalation.Publication
+	seen    string // fingerprint of the first reading
+	reading string // fingerprint of the reading under way or last
+	outcome escalation.Outcome
+	failed  error
+	own     sentinel.Verdict
+	head    string
+
+	// For the deliberate mistakes.
+	firstRows    []escalation.Row
+	firstEntries []escalation.Entry
+	edited       bool // the superseding edit was made already
+}
+
+// world is a state.
+type world struct {
+	forge   *forgetest.Forge
+	jobs    []job
+	crashes int
+	acted   bool
+	trail   *step // how it came about, newest first
+
+	wrong  bool  // the starting log's gate didn't hold what a role blocks
+	died   bool  // a job died for good
+	pushed int64 // newest timeline entry when the push came
+
+	shown bool // print is the forge's
+	print forgetest.Fingerprint
+}
+
+// prints are the forge's fingerprints.
+func (w *world) prints() forgetest.Fingerprint {
+	if !w.shown {
+		w.print, w.shown = w.forge.Fingerprint(), true
+	}
+	return w.print
+}
+
+type step struct {
+	what string
+	last *step
+}
+
+func (w *world) clone(what string) *world {
+	c := *w
+	c.forge = w.forge.Clone()
+	c.jobs = slices.Clone(w.jobs)
+	c.shown = false
+	c.trail = &step{what, w.trail}
+	return &c
+}
+
+func (w *world) key() string {
+	var b strings.Builder
+	print := w.prints()
+	b.Write(print.Pull[:12])
+	b.Write(print.Reviews[:12])
+	b.Write(print.Timeline[:12])
+	b.Write(print.Reactions[:12])
+	fmt.Fprint(&b, w.crashes, w.acted)
+	// Jobs of a role that have not begun are alike.
+	for _, j := range w.jobs {
+		fmt.Fprint(&b, "|", j.role, j.run, j.begun, j.over)
+		if j.begun && !j.over {
+			fmt.Fprint(&b, j.pub.State(), j.seen, j.reading, j.edited)
+		}
+		if j.over {
+			fmt.Fprint(&b, j.outcome, j.failed != nil, j.head)
+		}
+	}
+	return b.String()
+}
+
+func (w *world) head() string {
+	pull, _ := w.forge.As("bot").Pull(context.Background())
+	return pull.Head
+}
+
+// enumerator walks through all states that a scenario leads to.
+type enumerator struct {
+	sc      scenario
+	visited map[string]struct{}
+	states  int
+	ends    int
+	bad     string // the first violation, with the way to it
+}
+
+func newKey() sentinel.Key { return sentinel.NewKey("token of the bot", "owner/repo", 1) }
+
+// explore visits everything that start leads to.
+func (e *enumerator) explore(start *world) {
+	todo := []*world{start}
+	for len(todo) > 0 && e.bad == "" {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		key := w.key()
+		if _, ok := e.visited[key]; ok {
+			continue
+		}
+		e.visited[key] = struct{}{}
+		e.states++
+		why := e.calm(w)
+		if !slices.ContainsFunc(w.jobs, func(j job) bool { return !j.over }) {
+			e.ends++
+			end := w
+			if w.died {
+				end = e.reconcile(w)
+			}
+			why = cmp.Or(why, e.check(end))
+		}
+		if why != "" {
+			e.bad = why + "\n" + w.story()
+			return
+		}
+		todo = append(todo, e.next(w)...)
+	}
+}
+
+func (w *world) story() string {
+	var steps []string
+	for s := w.trail; s != nil; s = s.last {
+		steps = append(steps, s.what)
+	}
+	slices.Reverse(steps)
+	return strings.Join(steps, "\n") + "\n" + w.forge.Dump()
+}
+
+// next lists what may happen in w.
+func (e *enumerator) next(w *world) []*world {
+	var list []*world
+	for i := range w.jobs {
+		j := &w.jobs[i]
+		if j.over {
+			continue
+		}
+		if j.begun && j.pub.Ask.Kind == escalation.AskLock && !e.sc.lockless && w.locked() && w.holderLives() {
+			continue
+		}
+		if !j.begun && w.acted && w.others(i, e.sc) {
+			continue
+		}
+		name := fmt.Sprintf("%s.%d", j.role, j.run)
+		what := "reads"
+		if j.begun {
+			what = string(j.pub.Ask.Kind) + " " + string(j.pub.Ask.Post.Event)
+		}
+		c := w.clone(name + " " + what)
+		if why := e.run(c, i); why != "" {
+			e.bad = why + "\n" + c.story()
+			return nil
+		}
+		list = append(list, c)
+		if w.crashes > 0 && j.begun && (writes(j.pub.Ask.Kind) || j.pub.Ask.Kind == escalation.AskUnlock) {
+			c := w.clone(name + " dies before " + what)
+			c.die(i, e.sc)
+			list = append(list, c)
+			if j.pub.Ask.Kind == escalation.AskPost && len(j.pub.Ask.Post.Comments) > 0 {
+				c := w.clone(name + " dies in the middle of " + what)
+				view := c.forge.As("bot")
+				view.Hook = func(call forgetest.Call) error {
+					if !call.Done {
+						return forgetest.BrokenPost{Comments: 1}
+					}
+					return nil
+				}
+				reviewer.CarryOut(context.Background(), view, j.cfg, j.pub.Ask)
+				c.die(i, e.sc)
+				list = append(list, c)
+			}
+		}
+	}
+	if !w.acted {
+		list = append(list, e.acts(w)...)
+	}
+	return list
+}
+
+// die ends a job where it is. It is run again, or left.
+func (w *world) die(i int, sc scenario) {
+	w.crashes--
+	if sc.forGood {
+		w.died = true
+		w.jobs = slices.Delete(w.jobs, i, i+1)
+		return
+	}
+	w.jobs[i] = job{role: w.jobs[i].role, run: w.jobs[i].run + 10}
+}
+
+// others tells whether a job other than i can make a step that isn't a write.
+func (w *world) others(i int, sc scenario) bool {
+	for k, j := range w.jobs {
+		if k == i || !j.begun || j.over || writes(j.pub.Ask.Kind) {
+			continue
+		}
+		if j.pub.Ask.Kind == escalation.AskLock && !sc.lockless && w.locked() && w.holderLives() {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+func writes(k escalation.AskKind) bool {
+	return slices.Contains([]escalation.AskKind{escalation.AskPost, escalation.AskEdit, escalation.AskSubmit, escalation.AskWithdraw}, k)
+}
+
+func reads(k escalation.AskKind) bool {
+	return slices.Contains([]escalation.AskKind{escalation.AskReviews, escalation.AskTimeline, escalation.AskHead, escalation.AskComments}, k)
+}
+
+func (w *world) locked() bool {
+	list, _, _ := w.forge.As("bot").Reactions(context.Background())
+	return len(list) > 0
+}
+
+func (w *world) holderLives() bool {
+	return slices.ContainsFunc(w.jobs, func(j job) bool { return j.begun && !j.over && j.pub.Held() })
+}
+
+// acts lists what a person may do in w.
+func (e *enumerator) acts(w *world) []*world {
+	var list []*world
+	switch e.sc.act {
+	case push:
+		c := w.clone("a push")
+		c.acted = true
+		for _, r := range e.log(w).Entries {
+			c.pushed = max(c.pushed, r.ID)
+		}
+		c.forge.Push("author", map[string]string{"a.go": "package pushed\n"})
+		c.jobs = slices.DeleteFunc(c.jobs, func(j job) bool { return !j.over && !(j.begun && j.pub.Held()) })
+		for _, role := range e.sc.roles {
+			c.jobs = append(c.jobs, job{role: role, run: 2})
+		}
+		list = append(list, c)
+	case rerequest:
+		c := w.clone("a re-request")
+		if err := c.forge.As("owner").RequestReview(context.Background(), "bot"); err == nil {
+			c.acted = true
+			c.jobs = append(c.jobs, job{role: e.sc.roles[0], run: 2})
+			list = append(list, c)
+		}
+	case dismissal:
+		// The person runs a job again afterwards, as one does to see it take effect.
+		rows, _ := w.forge.As("owner").Reviews(context.Background())
+		for _, row := range rows {
+			if row.State == escalation.RowRequestChanges && !row.Dismissed {
+				c := w.clone(fmt.Sprintf("a dismissal of %d", row.ID))
+				c.acted = true
+				c.jobs = append(c.jobs, job{role: e.sc.roles[0], run: 2})
+				if err := c.forge.Dismiss("owner", row.ID, "agreed", false); err == nil {
+					list = append(list, c)
+				}
+			}
+		}
+	case noAct, twice:
+	}
+	return list
+}
+
+// run makes the job's next step in w, and says what it must not have done.
+func (e *enumerator) run(w *world, i int) string {
+	j := &w.jobs[i]
+	if !j.begun {
+		e.begin(w, j)
+		if j.over || !e.sc.lockless {
+			return ""
+		}
+	}
+	for {
+		if why := e.request(w, j); why != "" {
+			return why
+		}
+		if j.pub.Ask.Kind == escalation.AskNothing {
+			e.end(j)
+			return ""
+		}
+		// See the top of the file for what is merged.
+		switch kind := j.pub.Ask.Kind; {
+		case kind == escalation.AskWait, j.pub.Held() && e.undisturbed(w, kind):
+		case e.sc.lockless && (kind == escalation.AskLock || kind == escalation.AskHead && (w.acted || e.sc.act != push)):
+		default:
+			return ""
+		}
+	}
+}
+
+// undisturbed tells whether nothing that may happen meanwhile changes what a job
+// with the lock reads. A push shows in the head alone (what it changes in the
+// other lists is left out of their fingerprints: no decision depends on it); other
+// acts don't show in it.
+func (e *enumerator) undisturbed(w *world, kind escalation.AskKind) bool {
+	switch kind {
+	case escalation.AskUnlock:
+		return w.crashes == 0
+	case escalation.AskReviews, escalation.AskTimeline, escalation.AskComments:
+		return w.acted || e.sc.act == push
+	case escalation.AskHead:
+		return w.acted || e.sc.act != push
+	default:
+		return false
+	}
+}
+
+// begin is a job's first reading, and what the model says.
+func (e *enumerator) begin(w *world, j *job) {
+	ctx := context.Background()
+	view := w.forge.As("bot")
+	pull, _ := view.Pull(ctx)
+	rows, _ := view.Reviews(ctx)
+	account, _ := view.Account(ctx)
+	entries, _ := view.Timeline(ctx, escalation.Since(account.ID, rows), 0)
+	rows, entries = e.distort(j, rows, entries)
+	log := escalation.NewLog(account.ID, rows, entries, newKey())
+	j.begun, j.head = true, pull.Head
+	j.seen = digest(w, escalation.AskReviews) + digest(w, escalation.AskTimeline)
+	v := escalation.Verdict{
+		Own: e.sc.finds[j.role+pull.Head], Head: pull.Head, Base: pull.Base, Q: q, Fresh: true,
+		Body: sentinel.Body{Text: j.role + " finds " + string(e.sc.finds[j.role+pull.Head])},
+	}
+	if j.role == "a" {
+		v.Comments = []escalation.NewComment{{Path: "a.go", NewLine: 1, Body: "text\n\n" + sentinel.Marker{
+			Role: j.role, ID: "00000001", Head: pull.Head, Key: "0a", Version: 1,
+		}.String()}}
+	}
+	if cur, ok := log.Current(j.role); ok && cur.Head() == pull.Head && cur.Sentinel.Q == q && !log.AskedAgain(cur) {
+		v = escalation.Recorded(cur)
+	}
+	j.own = v.Own
+	j.cfg = &escalation.Config{
+		Account: account.ID, Login: account.Login, Author: pull.Author.ID, URL: pull.URL, Key: newKey(),
+		Nonce: fmt.Sprint(j.role, j.run), Role: j.role, Verdict: v, Seen: log, Lock: "rocket",
+	}
+	action, _, needed := escalation.Preview(j.cfg, log, pull.Head, false)
+	if !needed && !v.Fresh {
+		j.over, j.outcome = true, action.Outcome
+		return
+	}
+	j.pub = escalation.Publish(j.cfg, w.forge.Now())
+}
+
+func (e *enumerator) end(j *job) {
+	j.over, j.outcome, j.failed, j.own = true, j.pub.Done.Outcome, j.pub.Done.Err, j.pub.Own()
+	j.pub, j.cfg, j.seen, j.reading, j.firstRows, j.firstEntries = escalation.Publication{}, nil, "", "", nil, nil
+}
+
+// request makes the one request that the job asks for.
+func (e *enumerator) request(w *world, j *job) string {
+	ask := j.pub.Ask
+	view := w.forge.As("bot")
+	if !reads(ask.Kind) {
+		defer func() { w.shown = false }()
+	}
+	var r escalation.Reply
+	switch {
+	case ask.Kind == escalation.AskWait:
+	case ask.Kind == escalation.AskLock && e.sc.lockless:
+		r.Added = e.sc.fault == approvesWithoutLock
+		if !r.Added {
+			r.Err = errors.New("the reaction isn't allowed")
+		}
+		r.Created = w.forge.Now()
+	case ask.Kind == escalation.AskUnlock && e.sc.lockless:
+	case ask.Kind == escalation.AskReviews && e.sc.fault == noReread && j.pub.Rounds() > 0:
+		j.pub.Stop(errors.New("never mind"))
+		j.pub.Done.Err = nil
+		return ""
+	case ask.Kind == escalation.AskPost && e.sc.fault == supersedeFirst && !j.edited:
+		after := j.pub
+		after.Tell(escalation.Reply{Now: w.forge.Now()})
+		if after.Ask.Kind == escalation.AskEdit {
+			reviewer.CarryOut(context.Background(), view, j.cfg, after.Ask)
+			j.edited = true
+			return ""
+		}
+		r = reviewer.CarryOut(context.Background(), view, j.cfg, ask)
+	case ask.Kind == escalation.AskEdit && j.edited:
+		j.edited = false
+	case ask.Kind == escalation.AskPost && e.sc.fault == changedPatched:
+		if cur, ok := e.log(w).Current(j.role); ok && cur.Own() != j.own {
+			r.Err = view.EditReview(context.Background(), cur.Row.CommentID, ask.Post.Body)
+			break
+		}
+		r = reviewer.CarryOut(context.Background(), view, j.cfg, ask)
+	default:
+		if ask.Kind == escalation.AskLock && w.locked() {
+			w.forge.Advance(46 * time.Second) // the holder is dead, or this wouldn't be run
+		}
+		if ask.Kind == escalation.AskEdit {
+			if why := e.mayEdit(w, ask); why != "" {
+				return why
+			}
+		}
+		r = reviewer.CarryOut(context.Background(), view, j.cfg, ask)
+	}
+	switch ask.Kind {
+	case escalation.AskReviews:
+		j.reading = digest(w, ask.Kind)
+		r.Rows, _ = e.distort(j, r.Rows, nil)
+	case escalation.AskTimeline, escalation.AskHead:
+		j.reading += digest(w, ask.Kind)
+		_, r.Entries = e.distort(j, nil, r.Entries)
+	default:
+	}
+	r.Now = w.forge.Now()
+	j.pub.Tell(r)
+	return ""
+}
+
+// digest fingerprints what a reading shows.
+func digest(w *world, kind escalation.AskKind) string {
+	print := w.prints()
+	switch kind {
+	case escalation.AskReviews:
+		return string(print.Reviews[:12])
+	case escalation.AskTimeline:
+		return string(print.Timeline[:12])
+	default:
+		return string(print.Pull[:12])
+	}
+}
+
+// distort shows the job something else than what stands there, as its deliberate
+// mistake has it.
+func (e *enumerator) distort(j *job, rows []escalation.Row, entries []escalation.Entry) ([]escalation.Row, []escalation.Entry) {
+	switch {
+	case e.sc.fault == siblingsByEvent:
+		rows = slices.Clone(rows)
+		for i, row := range rows {
+			body, s, err := sentinel.Split(row.Body)
+			if err == nil && s.Role != j.role && (s.Event == sentinel.Approved || s.Event == sentinel.RequestChanges) {
+				s.Own = s.Event
+				rows[i].Body = body.String() + "\n\n" + s.String()
+			}
+		}
+	case e.sc.fault == staleDesire && j.begun && j.pub.Rounds() == 0:
+		if rows != nil {
+			j.firstRows = rows
+		}
+		if entries != nil {
+			j.firstEntries = entries
+		}
+	case e.sc.fault == staleDesire && j.begun:
+		rows = slices.Clone(rows)
+		for i, row := range rows {
+			for _, old := range j.firstRows {
+				if _, s, err := sentinel.Split(row.Body); old.ID == row.ID && err == nil && s.Role != j.role {
+					rows[i].Dismissed = old.Dismissed
+				}
+			}
+		}
+		if entries != nil {
+			entries = slices.DeleteFunc(slices.Clone(entries), func(en escalation.Entry) bool {
+				return en.Kind == escalation.EntryDismiss && !slices.ContainsFunc(j.firstEntries, func(o escalation.Entry) bool { return o.ID == en.ID })
+			})
+		}
+	}
+	return rows, entries
+}
+
+func (e *enumerator) log(w *world) escalation.Log {
+	ctx := context.Background()
+	view := w.forge.As("bot")
+	rows, _ := view.Reviews(ctx)
+	entries, _ := view.Timeline(ctx, time.Time{}, 0)
+	account, _ := view.Account(ctx)
+	return escalation.NewLog(account.ID, rows, entries, newKey())
+}
+
+// mayEdit is I4 at the moment of an edit: a request for changes that was replaced
+// is history.
+func (e *enumerator) mayEdit(w *world, ask escalation.Ask) string {
+	log := e.log(w)
+	for _, r := range log.Records {
+		cur, ok := log.Current(r.Role())
+		if r.Row.CommentID == ask.Comment && r.Row.State == escalation.RowRequestChanges && (!ok || cur.Row.ID != r.Row.ID) {
+			return "I4: a replaced request for changes is edited"
+		}
+	}
+	return ""
+}
+
+// calm says what must not be at a moment when no job is at work: an approval
+// posted after the push, of a commit that nobody has read.
+func (e *enumerator) calm(w *world) string {
+	if w.pushed == 0 || slices.ContainsFunc(w.jobs, func(j job) bool { return j.begun && !j.over }) {
+		return ""
+	}
+	log := e.log(w)
+	for _, row := range log.Rows {
+		if row.State == escalation.RowApproved && row.Official && !row.Dismissed && row.CommentID > w.pushed && log.UnreadApproval(w.head()) {
+			return "I2: a commit that no role judged stands approved by a job that ended after it was pushed"
+		}
+	}
+	return ""
+}
+
+// reconcile runs the repair job on a copy of w.
+func (e *enumerator) reconcile(w *world) *world {
+	c := w.clone("reconcile")
+	c.died = false
+	pull, _ := c.forge.As("bot").Pull(context.Background())
+	cfg := &escalation.Config{
+		Account: e.log(c).Account, Login: "bot", Author: pull.Author.ID, URL: pull.URL, Key: newKey(), Nonce: "reconcile", Lock: "rocket",
+	}
+	j := job{begun: true, cfg: cfg, pub: escalation.Publish(cfg, c.forge.Now())}
+	for j.pub.Ask.Kind != escalation.AskNothing {
+		e.request(c, &j)
+	}
+	e.end(&j)
+	c.jobs = append(c.jobs, j)
+	return c
+}
+
+// check says which invariant doesn't hold in w, where all jobs have ended.
+func (e *enumerator) check(w *world) string {
+	log, head := e.log(w), w.head()
+	failed := slices.ContainsFunc(w.jobs, func(j job) bool { return j.failed != nil })
+	blocked, approved, waived := false, false, false
+	for _, j := range w.jobs {
+		if j.failed != nil && !e.sc.lockless {
+			return fmt.Sprintf("a job of %s failed: %v", j.role, j.failed)
+		}
+	}
+	// The newest record counts, whatever its state says: nothing but a newer one may supersede it.
+	newest := map[string]escalation.Record{}
+	for _, r := range log.Records {
+		newest[r.Role()] = r
+	}
+	for role, cur := range newest {
+		switch {
+		case cur.Own() == sentinel.RequestChanges && log.Waived(role, cur.Head()):
+			waived = true
+		case cur.Own() == sentinel.RequestChanges:
+			blocked = true
+		case cur.Own() == sentinel.Approved && cur.Head() == head:
+			approved = true
+		}
+	}
+	gate := log.Gate()
+	// A starting log whose gate was wrong from the start may stay so where a job failed, and said so.
+	if blocked && !gate.Is(sentinel.RequestChanges) && !(failed && w.wrong) {
+		return fmt.Sprintf("I1: a role blocks, the gate is %v", gate.Names())
+	}
+	if !blocked && gate.Has(sentinel.RequestChanges) && !failed {
+		return fmt.Sprintf("I1: no role blocks, the gate is %v", gate.Names())
+	}
+	if !blocked && approved && !waived && !failed && !gate.Is(sentinel.Approved) {
+		return fmt.Sprintf("I2: a role approved the head and none blocks, the gate is %v", gate.Names())
+	}
+	if gate.Has(sentinel.Approved) && !(failed && w.wrong) && !slices.ContainsFunc(log.Records, func(r escalation.Record) bool { return r.Head() == head }) {
+		return "I2: a commit that no role judged stands approved"
+	}
+	if len(log.Pending()) > 0 && !failed {
+		return "a pending review is left"
+	}
+	for _, j := range w.jobs {
+		if j.failed != nil || j.head != head || !slices.Contains([]escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped}, j.outcome) {
+			continue
+		}
+		if !slices.ContainsFunc(log.Records, func(r escalation.Record) bool {
+			return r.Role() == j.role && r.Own() == j.own && r.Head() == head
+		}) {
+			return fmt.Sprintf("I3: %s ended %s with %s, which isn't in the log", j.role, j.outcome, j.own)
+		}
+	}
+	if failed {
+		return ""
+	}
+	// I5: at rest any job of a role that has judged the head writes nothing. A role whose jobs were
+	// all for older heads, or whose review was asked for again, would judge, which is no rest.
+	for _, role := range e.sc.roles {
+		cur, ok := log.Current(role)
+		if !ok || cur.Head() != head || log.AskedAgain(cur) {
+			continue
+		}
+		c := w.clone("at rest, " + role + " runs again")
+		c.jobs = []job{{role: role, run: 99}}
+		for !c.jobs[0].over {
+			if c.jobs[0].begun && (writes(c.jobs[0].pub.Ask.Kind)) {
+				return "I5: at rest " + role + " writes: " + string(c.jobs[0].pub.Ask.Kind)
+			}
+			e.run(c, 0)
+		}
+	}
+	return ""
+}
+
+// record is one of a starting log.
+type record struct {
+	role       string
+	own, event sentinel.Verdict
+	old        bool // of an older head
+}
+
+// startingLogs are all logs of up to n records of the roles.
+func startingLogs(roles []string, n int) [][]record {
+	var kinds []record
+	for _, role := range roles {
+		for _, pair := range [][2]sentinel.Verdict{
+			{sentinel.Approved, sentinel.Approved}, {sentinel.Approved, sentinel.RequestChanges}, {sentinel.RequestChanges, sentinel.RequestChanges},
+			{sentinel.Approved, sentinel.Comment}, {sentinel.RequestChanges, sentinel.Comment},
+		} {
+			kinds = append(kinds, record{role, pair[0], pair[1], false}, record{role, pair[0], pair[1], true})
+		}
+	}
+	logs := [][]record{nil}
+	for from := 0; n > 0; n-- {
+		to := len(logs)
+		for _, log := range logs[from:to] {
+			for _, k := range kinds {
+				logs = append(logs, append(slices.Clone(log), k))
+			}
+		}
+		from = to
+	}
+	return logs
+}
+
+// start is a world with a starting log and a job for each role.
+func start(sc scenario, log []record) *world {
+	forge := forgetest.New(forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+	view := forge.As("bot")
+	pull, _ := view.Pull(context.Background())
+	for i, r := range log {
+		head := pull.Head
+		if r.old {
+			head = h0
+		}
+		body := sentinel.Body{Text: r.role + " finds " + string(r.own)}
+		_, err := view.PostReview(context.Background(), escalation.NewReview{
+			Event: r.event, Commit: pull.Head, Body: body.With(sentinel.Sentinel{
+				Role: r.role, Version: 1, Kind: sentinel.KindVerdict, Own: r.own, Event: r.event, Head: head, Q: q, Base: pull.Base,
+				Run: fmt.Sprintf("%032x", i+1),
+			}, newKey()),
+		})
+		if err != nil {
+			panic(err)
+		}
+	}
+	w := &world{forge: forge, crashes: sc.crashes, acted: sc.act == noAct || sc.act == twice, trail: &step{fmt.Sprintf("start with %+v, they find %v, lock to be had: %t", log, sc.finds, !sc.lockless), nil}}
+	for _, role := range sc.roles {
+		w.jobs = append(w.jobs, job{role: role, run: 0})
+	}
+	before := (&enumerator{}).log(w)
+	for _, role := range before.Roles() {
+		if cur, _ := before.Current(role); cur.Own() == sentinel.RequestChanges && !before.Gate().Is(sentinel.RequestChanges) {
+			w.wrong = true
+		}
+	}
+	if before.UnreadApproval(w.head()) {
+		w.wrong = true
+	}
+	if sc.act == twice {
+		w.jobs = append(w.jobs, job{role: sc.roles[0], run: 1})
+	}
+	return w
+}
+
+// heads are the head that a forge starts with and the one that the push makes.
+var heads = sync.OnceValue(func() [2]string {
+	f := forgetest.New(forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+	first, _ := f.As("bot").Pull(context.Background())
+	f.Push("author", map[string]string{"a.go": "package pushed\n"})
+	second, _ := f.As("bot").Pull(context.Background())
+	return [2]string{first.Head, second.Head}
+})
+
+// findings are all ways in which the roles may judge the heads.
+func findings(roles []string, pushed bool) []verdicts {
+	all := []verdicts{{}}
+	for i, head := range heads() {
+		if i == 1 && !pushed {
+			break
+		}
+		for _, role := range roles {
+			var more []verdicts
+			for _, v := range all {
+				for _, own := range []sentinel.Verdict{sentinel.Approved, sentinel.RequestChanges} {
+					c := maps.Clone(v)
+					c[role+head] = own
+					more = append(more, c)
+				}
+			}
+			all = more
+		}
+	}
+	return all
+}
+
+// family is a set of scenarios that are run together.
+type family struct {
+	name     string
+	roles    []string
+	records  int
+	act      act
+	lockless bool
+	crashes  int
+	forGood  bool
+	fault    fault
+}
+
+// enumerate runs a family on all processors and reports the number of states and
+// ends, and the first violation.
+func enumerate(f family) (states, ends int, bad string) {
+	type task struct {
+		sc  scenario
+		log []record
+	}
+	byScenario := map[string][]task{}
+	for _, finds := range findings(f.roles, f.act == push) {
+		for _, log := range startingLogs(f.roles, f.records) {
+			if mirrored(f, finds, log) {
+				continue
+			}
+			sc := scenario{roles: f.roles, finds: finds, act: f.act, lockless: f.lockless, crashes: f.crashes, forGood: f.forGood, fault: f.fault}
+			name := fmt.Sprint(finds)
+			byScenario[name] = append(byScenario[name], task{sc, log})
+		}
+	}
+	names := slices.Sorted(maps.Keys(byScenario))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	work := make(chan []task)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for tasks := range work {
+				e := &enumerator{sc: tasks[0].sc, visited: map[string]struct{}{}}
+				for _, t := range tasks {
+					if e.bad == "" {
+						e.explore(start(t.sc, t.log))
+					}
+				}
+				mu.Lock()
+				states, ends = states+e.states, ends+e.ends
+				if bad == "" {
+					bad = e.bad
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, name := range names {
+		tasks := byScenario[name]
+		for chunk := range slices.Chunk(tasks, 50) {
+			mu.Lock()
+			stop := bad != ""
+			mu.Unlock()
+			if !stop {
+				work <- chunk
+			}
+		}
+	}
+	close(work)
+	wg.Wait()
+	return states, ends, bad
+}
+
+// mirrored tells whether exchanging roles gives a case that is run anyway. The
+// first role's name matters where it runs twice or after a person's act.
+func mirrored(f family, finds verdicts, log []record) bool {
+	describe := func(names []string) string {
+		index := map[string]int{}
+		for i, name := range names {
+			index[name] = i
+		}
+		var b strings.Builder
+		for _, head := range heads() {
+			for _, name := range names {
+				fmt.Fprint(&b, finds[name+head], " ")
+			}
+		}
+		for _, r := range log {
+			fmt.Fprint(&b, index[r.role], r.own, r.event, r.old, " ")
+		}
+		return b.String()
+	}
+	mine := describe(f.roles)
+	return slices.ContainsFunc(permutations(f.roles), func(names []string) bool {
+		fixed := f.act == noAct || f.act == push || names[0] == f.roles[0]
+		return fixed && describe(names) < mine
+	})
+}
+
+func permutations(list []string) [][]string {
+	if len(list) <= 1 {
+		return [][]string{list}
+	}
+	var all [][]string
+	for i := range list {
+		rest := slices.Delete(slices.Clone(list), i, i+1)
+		for _, p := range permutations(rest) {
+			all = append(all, append([]string{list[i]}, p...))
+		}
+	}
+	return all
+}
+
+// wide is set by `make fuzz`: starting logs of two records in every case.
+var wide = os.Getenv("ENUMERATION") == "wide"
+
+func families() []family {
+	two, three := []string{"a", "b"}, []string{"a", "b", "c"}
+	acted := 1
+	if wide {
+		acted = 2
+	}
+	return []family{
+		{name: "two roles, a crash", roles: two, records: 2, act: noAct, crashes: 1},
+		{name: "two roles without the lock, a crash", roles: two, records: 2, act: noAct, crashes: 1, lockless: true},
+		{name: "two roles, one of them twice", roles: two, records: 2, act: twice},
+		{name: "two roles, a crash for good, reconcile", roles: two, records: acted, act: noAct, crashes: 1, forGood: true},
+		{name: "two roles, a push", roles: two, records: acted, act: push},
+		{name: "two roles, a dismissal", roles: two, records: acted, act: dismissal},
+		{name: "two roles, a re-request", roles: two, records: acted, act: rerequest},
+		{name: "two roles without the lock, a push", roles: two, records: acted - 1, act: push, lockless: true},
+		{name: "three roles, a crash", roles: three, records: 1, act: noAct, crashes: 1},
+		{name: "three roles, a push", roles: three, records: acted - 1, act: push},
+	}
+}
+
+func TestEnumeration(t *testing.T) {
+	total := 0
+	began := time.Now()
+	for _, f := range families() {
+		t.Run(f.name, func(t *testing.T) {
+			at := time.Now()
+			states, ends, bad := enumerate(f)
+			total += states
+			fmt.Printf("%s: %d states, %d ends, %.1f s\n", f.name, states, ends, time.Since(at).Seconds())
+			if bad != "" {
+				t.Fatal(bad)
+			}
+		})
+	}
+	fmt.Printf("enumeration: %d states, %.1f s\n", total, time.Since(began).Seconds())
+}
+
+// The enumeration must notice each of these mistakes, or it shows nothing.
+func TestEnumerationNoticesMistakes(t *testing.T) {
+	two := []string{"a", "b"}
+	for _, f := range []family{
+		{fault: siblingsByEvent, roles: two, records: 2, act: noAct},
+		{fault: noReread, roles: two, records: 0, act: push},
+		{fault: staleDesire, roles: two, records: 1, act: dismissal},
+		{fault: supersedeFirst, roles: two, records: 1, act: noAct, crashes: 1, forGood: true},
+		{fault: changedPatched, roles: two, records: 1, act: noAct},
+		{fault: approvesWithoutLock, roles: two, records: 1, act: push, lockless: true},
+	} {
+		t.Run(string(f.fault), func(t *testing.T) {
+			states, _, bad := enumerate(f)
+			if bad == "" {
+				t.Fatalf("not noticed in %d states", states)
+			}
+			why, _, _ := strings.Cut(bad, "\n")
+			t.Logf("after %d states: %s", states, why)
+		})
+	}
+}

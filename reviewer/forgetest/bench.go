@@ -1,0 +1,123 @@
+package forgetest
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"review-bot/reviewer"
+)
+
+// Setup says which pull request a bench has. Its files are [BaseFiles] and
+// [HeadFiles], its accounts those of [DefaultAccounts].
+type Setup struct {
+	Protection *Protection // nil: none
+	Author     string      // "": author
+}
+
+// Bench is a pull request on some forge, with what people do to it. Accounts go by
+// the names of [DefaultAccounts], whatever their logins are. A status is that of
+// the server's answer, 200 for every success.
+type Bench interface {
+	As(name string) reviewer.Forge
+	Login(name string) string
+
+	// Push and MergeBase return when the server has done its background work. They must
+	// change some file: a real server shows nothing by which its work on an empty commit
+	// could be seen to be over. MergeBase changes files on the base branch and merges it into the pull request's.
+	Push(by string, files map[string]string) (head string)
+	MergeBase(by string, files map[string]string) (head string)
+
+	Dismiss(by string, review int64, message string, priors bool) (status int)
+	Undismiss(by string, review int64) (status int)
+	RemoveRequest(by, name string) (status int)
+	BeginReview(by, body string) (status int)
+	DeleteEntry(by string, comment int64) (status int)
+	Resolve(by string, comment int64) (status int)
+	Comment(by, body string) (comment int64)
+	Close(by string)
+	Reopen(by string)
+	SetTitle(by, title string)
+
+	// Tick lets the server's clock go on by a second at least.
+	Tick()
+	// Merge asks the merge endpoint, which merges if it may: nothing works after it.
+	Merge() (merged bool, reason string)
+}
+
+// Memory is the bench of a forge in memory.
+type Memory struct{ Forge *Forge }
+
+var _ Bench = Memory{}
+
+// NewMemory makes the forge for a setup.
+func NewMemory(s Setup) Memory {
+	return Memory{New(Options{Protection: s.Protection, Author: s.Author})}
+}
+
+func statusOf(err error) int {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Status
+	}
+	return http.StatusOK
+}
+
+// As is the account's view.
+func (m Memory) As(name string) reviewer.Forge { return m.Forge.As(name) }
+
+// Login is the account's name.
+func (m Memory) Login(name string) string { return name }
+
+// Push is [Forge.Push].
+func (m Memory) Push(by string, files map[string]string) string { return m.Forge.Push(by, files) }
+
+// MergeBase is [Forge.PushBase], [Forge.MergeBase] and [Forge.EndPush].
+func (m Memory) MergeBase(by string, files map[string]string) string {
+	m.Forge.PushBase(files)
+	sha := m.Forge.MergeBase(by)
+	m.Forge.EndPush()
+	return sha
+}
+
+// Dismiss is [Forge.Dismiss].
+func (m Memory) Dismiss(by string, review int64, message string, priors bool) int {
+	return statusOf(m.Forge.Dismiss(by, review, message, priors))
+}
+
+// Undismiss is [Forge.Undismiss].
+func (m Memory) Undismiss(by string, review int64) int {
+	return statusOf(m.Forge.Undismiss(by, review))
+}
+
+// RemoveRequest is [Forge.RemoveRequest].
+func (m Memory) RemoveRequest(by, name string) int { return statusOf(m.Forge.RemoveRequest(by, name)) }
+
+// BeginReview is [Forge.BeginReview].
+func (m Memory) BeginReview(by, body string) int { return statusOf(m.Forge.BeginReview(by, body)) }
+
+// DeleteEntry is [Forge.DeleteTimelineEntry].
+func (m Memory) DeleteEntry(by string, comment int64) int {
+	return statusOf(m.Forge.DeleteTimelineEntry(by, comment))
+}
+
+// Resolve is [Forge.Resolve].
+func (m Memory) Resolve(by string, comment int64) int { return statusOf(m.Forge.Resolve(by, comment)) }
+
+// Comment is [Forge.Comment].
+func (m Memory) Comment(by, body string) int64 { return m.Forge.Comment(by, body) }
+
+// Close is [Forge.Close].
+func (m Memory) Close(by string) { m.Forge.Close(by) }
+
+// Reopen is [Forge.Reopen].
+func (m Memory) Reopen(by string) { m.Forge.Reopen(by) }
+
+// SetTitle is [Forge.SetTitle].
+func (m Memory) SetTitle(by, title string) { m.Forge.SetTitle(by, title) }
+
+// Tick is [Forge.Advance] by a second.
+func (m Memory) Tick() { m.Forge.Advance(time.Second) }
+
+// Merge is [Forge.Mergeable].
+func (m Memory) Merge() (merged bool, reason string) { return m.Forge.Mergeable() }

@@ -1,0 +1,46 @@
+// Package forgetest is a forge in memory: one pull request with branch
+// protection and a few accounts, answering as reviewer/gitea over Gitea 1.26
+// does. The suite that shows so is here, too ([Conformance], [Observe],
+// [RandomStep]); it runs on this forge and on a real server, and any difference
+// is a failing test.
+//
+// A forge is plain data. It has no goroutines and no clock of its own, so it can
+// be cloned, compared and walked through state by state:
+//
+//	f := forgetest.New(forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+//	bot := f.As("bot")                       // a reviewer.Forge
+//	bot.PostReview(ctx, …)
+//	f.Push("author", map[string]string{"a.go": "package b\n"})
+//	f.Dismiss("owner", review, "agreed on the phone", false)
+//	ok, why := f.Mergeable()                 // what the merge endpoint would say
+//	other := f.Clone()                       // shares nothing that changes
+//	same := f.Key() == other.Key()           // ids renumbered, times relative to the clock
+//	f.Advance(45 * time.Second)              // the server's clock
+//
+// The default accounts are owner, author (of the pull request), writer, bot, bot2
+// and outsider; see [DefaultAccounts]. What people do are methods of [Forge] that
+// name the account that does it; an answer of the server that refuses is a
+// [*Refusal]. An unknown account is a mistake in the test and panics.
+//
+// Faults are made by a hook of one job's view:
+//
+//	job := f.As("bot")
+//	job.Hook = func(c forgetest.Call) error {
+//		if c.Op == forgetest.PostReview && c.Done {
+//			return errors.New("connection reset") // it happened, the answer is lost: reviewer.ErrUnknown
+//		}
+//		return nil
+//	}
+//
+// An error before a request (Done is false) means that it never reached the
+// server; an error of type [BrokenPost] means that the server answered 500 after
+// making some of the comments, and left them pending.
+//
+// PostReview is one step. With View.Steps it is several, as on the server: one
+// for each inline comment, and the submission; between them the hook is called
+// and, on a [Shared] forge, others of the account come in and mix their comments.
+//
+// Not modelled: teams, private repositories, site administrators, a second pull
+// request, merging itself, forced pushes, pushes to a closed pull request,
+// references between issues, and that lists have pages.
+package forgetest

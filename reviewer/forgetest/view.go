@@ -1,0 +1,191 @@
+package forgetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/reviewer"
+)
+
+// View is the pull request as one account sees and writes it, for one job.
+type View struct {
+	Hook  Hook // nil: none
+	Steps bool // PostReview is one request, but several steps on the server
+
+	forge   *Forge
+	account int64
+	lock    sync.Locker
+}
+
+var _ reviewer.Forge = (*View)(nil)
+
+// request makes one request in one step: hook, server, hook.
+func request[T any](ctx context.Context, v *View, op Op, doing string, serve func(f *Forge) (T, error)) (T, error) {
+	return exchange(ctx, v, op, doing, func(hooked error) (T, error) {
+		if hooked != nil {
+			var none T
+			return none, hooked
+		}
+		return locked(v, serve)
+	})
+}
+
+// exchange is a request whose steps are serve's to make. serve hears of the
+// hook's error before the request, and returns it unless it means something there.
+func exchange[T any](ctx context.Context, v *View, op Op, doing string, serve func(hooked error) (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, v.explain(doing, err)
+	}
+	hooked := v.call(Call{Op: op})
+	answer, err := serve(hooked)
+	if hooked == nil {
+		if lost := v.call(Call{Op: op, Done: true}); lost != nil {
+			err = lost
+			if op.Writes() {
+				err = unknownError{lost}
+			}
+		}
+	}
+	if err != nil {
+		return none, v.explain(doing, err)
+	}
+	return answer, nil
+}
+
+func locked[T any](v *View, serve func(f *Forge) (T, error)) (T, error) {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	return serve(v.forge)
+}
+
+func (v *View) call(c Call) error {
+	if v.Hook == nil {
+		return nil
+	}
+	v.lock.Lock()
+	c.Account = v.forge.byID(v.account).Login
+	v.lock.Unlock()
+	return v.Hook(c)
+}
+
+// what names the pull request in errors.
+func (v *View) what() string { return fmt.Sprintf("%s#%d", v.forge.site.repo, v.forge.site.number) }
+
+// Account is the user whose view it is.
+func (v *View) Account(ctx context.Context) (reviewer.User, error) {
+	return request(ctx, v, GetAccount, "asking whose token this is", func(f *Forge) (reviewer.User, error) {
+		return f.named(v.account), nil
+	})
+}
+
+func (f *Forge) named(account int64) reviewer.User {
+	u := f.byID(account)
+	return reviewer.User{ID: u.ID, Login: u.Login}
+}
+
+// Pull reads the pull request.
+func (v *View) Pull(ctx context.Context) (reviewer.Pull, error) {
+	return request(ctx, v, GetPull, "reading "+v.what(), func(f *Forge) (reviewer.Pull, error) {
+		return reviewer.Pull{
+			Number: f.site.number, Title: f.title, Body: f.body, Author: f.named(f.site.author), URL: f.url(), Repo: f.site.url + "/" + f.site.repo,
+			Head: f.head, Base: f.base, BaseBranch: baseBranch, MergeBase: f.mergeBase, Closed: f.closed, Draft: f.draft(),
+		}, nil
+	})
+}
+
+func (f *Forge) url() string {
+	return fmt.Sprintf("%s/%s/pulls/%d", f.site.url, f.site.repo, f.site.number)
+}
+
+// Diff reads the pull request's diff.
+func (v *View) Diff(ctx context.Context) ([]byte, error) {
+	return request(ctx, v, GetDiff, "reading the diff of "+v.what(), func(f *Forge) ([]byte, error) {
+		return diff(f.files(f.mergeBase), f.files(f.head)), nil
+	})
+}
+
+// File reads a file at a commit or branch.
+func (v *View) File(ctx context.Context, path, ref string) ([]byte, error) {
+	doing := fmt.Sprintf("reading %s at %s of %s", path, ref, v.forge.site.repo)
+	return request(ctx, v, GetFile, doing, func(f *Forge) ([]byte, error) {
+		if c := f.resolve(ref); c != nil {
+			if text, ok := c.files[path]; ok {
+				return []byte(text), nil
+			}
+		}
+		return nil, reviewer.ErrNoFile
+	})
+}
+
+// Reviews lists the reviews, in the order in which they were begun. Other
+// people's pending ones aren't shown.
+func (v *View) Reviews(ctx context.Context) ([]reviewer.Row, error) {
+	return request(ctx, v, GetReviews, "reading the reviews of "+v.what(), func(f *Forge) ([]reviewer.Row, error) {
+		rows := make([]reviewer.Row, 0, len(f.reviews))
+		for _, r := range f.reviews {
+			if r.state != escalation.RowPending || r.author == v.account {
+				rows = append(rows, f.row(r))
+			}
+		}
+		return rows, nil
+	})
+}
+
+func (f *Forge) row(r review) reviewer.Row {
+	row := reviewer.Row{
+		ID: r.id, Author: r.author, State: r.state, Body: r.body, Official: r.official, Dismissed: r.dismissed, Stale: r.stale,
+		Commit: r.commit, CommentID: f.entryOf(r.id), Submitted: at(r.created), Comments: f.inlineCount(r.id),
+	}
+	if row.CommentID != 0 {
+		row.URL = fmt.Sprintf("%s#issuecomment-%d", f.url(), row.CommentID)
+	}
+	return row
+}
+
+// Timeline lists the entries that were updated at since or later.
+func (v *View) Timeline(ctx context.Context, since time.Time, _ int) ([]reviewer.Entry, error) {
+	return request(ctx, v, GetTimeline, "reading the timeline of "+v.what(), func(f *Forge) ([]reviewer.Entry, error) {
+		entries := make([]reviewer.Entry, 0, len(f.comments))
+		for _, c := range f.comments {
+			if c.kind != inline && (since.IsZero() || c.updated >= since.Unix()) {
+				entries = append(entries, f.entry(c))
+			}
+		}
+		return entries, nil
+	})
+}
+
+func (f *Forge) entry(c comment) reviewer.Entry {
+	return reviewer.Entry{
+		ID: c.id, Kind: c.kind, Review: c.review, Body: c.body, User: c.author, Login: f.byID(c.author).Login,
+		Subject: c.subject, Removed: c.removed, Created: at(c.created),
+	}
+}
+
+// Comments lists a review's inline comments.
+func (v *View) Comments(ctx context.Context, id int64) ([]reviewer.Comment, error) {
+	doing := "reading the inline comments of a review on " + v.what()
+	return request(ctx, v, GetComments, doing, func(f *Forge) ([]reviewer.Comment, error) {
+		if r := f.review(id); r == nil || r.state == escalation.RowPending && r.author != v.account {
+			return nil, errNotFound
+		}
+		var list []reviewer.Comment
+		for _, c := range f.comments {
+			if c.kind != inline || c.review != id {
+				continue
+			}
+			out := reviewer.Comment{ID: c.id, Review: id, Author: c.author, Body: c.body, Path: c.path, Resolver: c.resolver}
+			if c.line < 0 {
+				out.OldLine = -c.line
+			} else {
+				out.NewLine = c.line
+			}
+			list = append(list, out)
+		}
+		return list, nil
+	})
+}
