@@ -29,9 +29,9 @@ GOTESTSUM     := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)-$(GO_VERSION)
 GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)-$(GO_VERSION)
 export GOTESTSUM
 
-# Tests of how long something takes, by name: under the race detector it takes ten
+# Tests of how long something takes, and of very many states, by name: under the race detector it takes ten
 # times as long, so they run in `make test` only.
-TIMED := '^Test(Speed|LinearTime)'
+TIMED := '^Test(Speed|LinearTime|Enumeration$$)'
 
 # `./...` doesn't see folders that begin with a dot.
 MODULES := . .gitea/instance .gitea/instance/runner
@@ -91,8 +91,11 @@ fuzz-short: ## every fuzz target for 5 seconds
 	@FUZZTIME=5s .ci/fuzz
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (60s)
+fuzz: ## every fuzz target for FUZZTIME (60s), the wide enumeration, 200 random histories
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+	ENUMERATION=wide go test -count=1 -timeout 6h -run 'TestEnumeration$$' -v ./escalation
+	go run ./cmd/demo build
+	REVIEW_BOT_HISTORIES=200 go test -count=1 -timeout 2h -run Alike -v ./reviewer/gitea
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## known vulnerabilities in what the bot calls (needs govulncheck's database)

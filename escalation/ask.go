@@ -11,7 +11,7 @@ import (
 type Ask struct {
 	Kind    AskKind
 	Since   time.Time     // AskTimeline: entries updated then or later, all for the zero time
-	Inline  int           // AskTimeline: inline comments on the pull request, which the server leaves out of pages
+	Rows    []Row         // AskTimeline: the reviews read before
 	Review  int64         // AskComments, AskSubmit
 	Comment int64         // AskEdit: id of the timeline entry
 	Post    NewReview     // AskPost

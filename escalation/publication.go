@@ -241,7 +241,7 @@ func (p *Publication) tellReading(r Reply) {
 		if !p.lost.IsZero() && !p.foundLost() {
 			return
 		}
-		p.Ask = Ask{Kind: AskTimeline, Since: Since(p.cfg.Account, r.Rows), Inline: Inline(r.Rows)}
+		p.Ask = Ask{Kind: AskTimeline, Since: Since(p.cfg.Account, r.Rows), Rows: r.Rows}
 	case AskTimeline:
 		p.entries = r.Entries
 		p.Ask = Ask{Kind: AskHead}

@@ -152,7 +152,7 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 		}
 	}
 	for _, row := range inOrder(rows) {
-		_, s, err := sentinel.Split(row.Body)
+		body, s, err := sentinel.Split(row.Body)
 		if row.Author != account {
 			if err == nil {
 				log.Ignored = append(log.Ignored, Ignored{row, "it is another account's"})
@@ -172,34 +172,27 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 		case s.Kind != sentinel.KindVerdict:
 			continue
 		}
-		text, ok := texts[row.ID]
-		if !ok {
-			text = row.Body
+		r := Record{Row: row, Sentinel: s, Body: body, Edited: s.Body != sentinel.Hash(body.Text)}
+		if text, ok := texts[row.ID]; ok && text != row.Body {
+			r.read(text, key)
 		}
-		log.Records = append(log.Records, newRecord(row, s, text, key))
+		log.Records = append(log.Records, r)
 	}
 	return log
 }
 
-func newRecord(row Row, original sentinel.Sentinel, text string, key sentinel.Key) Record {
+// read takes over the current text, where it isn't the original any more, and
+// what of its sentinel a PATCH may move.
+func (r *Record) read(text string, key sentinel.Key) {
 	body, current, err := sentinel.Split(text)
-	r := Record{Row: row, Sentinel: original, Body: body}
-	if err == nil && key.Verify(current) && sameReview(original, current) {
-		r.Sentinel.Head = current.Head
-		r.Sentinel.Q = current.Q
-		r.Sentinel.Round = current.Round
-		r.Sentinel.Epoch = current.Epoch
-		r.Sentinel.Base = current.Base
-		r.Sentinel.State = current.State
-		r.Sentinel.Body = current.Body
-		r.Sentinel.Version = current.Version
-		r.Sentinel.Extra = current.Extra
-		r.Edited = current.Body != sentinel.Hash(body.Text)
-		return r
+	original := r.Sentinel
+	r.Body, r.Edited = body, true
+	if err != nil || !key.Verify(current) || !sameReview(original, current) {
+		return
 	}
-	// The original's fields count, but its text may have been replaced all the same.
-	r.Edited = text != row.Body || original.Body != sentinel.Hash(body.Text)
-	return r
+	r.Sentinel = current
+	r.Sentinel.MAC = original.MAC
+	r.Edited = current.Body != sentinel.Hash(body.Text)
 }
 
 // sameReview tells whether a signed sentinel was written for this very review:

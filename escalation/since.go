@@ -39,13 +39,3 @@ func Since(account int64, rows []Row) time.Time {
 	}
 	return since
 }
-
-// Inline counts the inline comments of all reviews. A server cuts the timeline
-// into pages and leaves them out afterwards, so whoever reads it has to know.
-func Inline(rows []Row) int {
-	n := 0
-	for _, row := range rows {
-		n += row.Comments
-	}
-	return n
-}

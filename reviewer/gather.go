@@ -34,7 +34,7 @@ func readState(ctx context.Context, forge Reader, key sentinel.Key) (state, erro
 	if err := first(accountErr, pullErr, rowsErr); err != nil {
 		return state{}, err
 	}
-	entries, err := forge.Timeline(ctx, escalation.Since(s.account.ID, rows), escalation.Inline(rows))
+	entries, err := forge.Timeline(ctx, escalation.Since(s.account.ID, rows), rows)
 	if err != nil {
 		return state{}, err
 	}

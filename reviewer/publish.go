@@ -70,7 +70,7 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 	case escalation.AskReviews:
 		r.Rows, r.Err = forge.Reviews(ctx)
 	case escalation.AskTimeline:
-		r.Entries, r.Err = forge.Timeline(ctx, ask.Since, ask.Inline)
+		r.Entries, r.Err = forge.Timeline(ctx, ask.Since, ask.Rows)
 	case escalation.AskHead:
 		var pull Pull
 		pull, r.Err = forge.Pull(ctx)

@@ -54,9 +54,9 @@ type Reader interface {
 	// Reviews lists all reviews, those of other accounts included.
 	Reviews(ctx context.Context) ([]Row, error)
 	// Timeline lists the entries that were updated at since or later, all for the zero time.
-	// inline is how many inline comments the reviews hold; servers that filter a page after
-	// cutting it need to know when the list is over.
-	Timeline(ctx context.Context, since time.Time, inline int) ([]Entry, error)
+	// rows are the reviews as they were read just before: by them an implementation can tell
+	// whether the list is complete, where the server doesn't say so.
+	Timeline(ctx context.Context, since time.Time, rows []Row) ([]Entry, error)
 	// File is a file's content at a commit or branch; the error is ErrNoFile if there is none.
 	File(ctx context.Context, path, ref string) ([]byte, error)
 }

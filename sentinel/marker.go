@@ -102,13 +102,11 @@ func split(line, opening string) (name string, fields []Field, err error) {
 		return "", nil, fmt.Errorf("%q is not closed on its line", opening)
 	}
 	words := strings.Split(rest, " ")
-	seen := map[string]bool{}
 	for _, word := range words[1:] {
 		key, value, ok := strings.Cut(word, "=")
-		if !ok || value == "" || seen[key] || !validKey(key) || !validValue(value) {
+		if !ok || value == "" || slices.ContainsFunc(fields, func(f Field) bool { return f.Key == key }) || !validKey(key) || !validValue(value) {
 			return "", nil, fmt.Errorf("field %q", word)
 		}
-		seen[key] = true
 		fields = append(fields, Field{key, value})
 	}
 	return words[0], fields, nil

@@ -150,7 +150,9 @@ func (s Sentinel) Validate() error {
 	if s.Version < 1 {
 		return fmt.Errorf("version %d", s.Version)
 	}
-	if !slices.Contains([]Kind{KindVerdict, KindFindings, KindOrphan}, s.Kind) {
+	switch s.Kind {
+	case KindVerdict, KindFindings, KindOrphan:
+	default:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	}
 	if s.Kind == KindVerdict {
@@ -178,12 +180,12 @@ func (s Sentinel) Validate() error {
 	if s.Round < 0 || s.Epoch < 0 {
 		return errors.New("negative round or epoch")
 	}
-	seen := map[string]bool{"mac": true}
-	for _, f := range s.fields() {
-		if !validKey(f.Key) || !validValue(f.Value) || seen[f.Key] {
+	fields := s.fields()
+	for i, f := range fields {
+		if !validKey(f.Key) || !validValue(f.Value) || f.Key == "mac" ||
+			slices.ContainsFunc(fields[:i], func(o Field) bool { return o.Key == f.Key }) {
 			return fmt.Errorf("field %q", f.Key)
 		}
-		seen[f.Key] = true
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -9,7 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/sourcegraph/conc/pool"
 
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/openai/modeltest"
@@ -51,14 +55,20 @@ func (runCmd) Run(w *world) (err error) {
 	return giteatest.Try(w.ctx, func(tb giteatest.TB) {
 		s := seed(tb, srv)
 		fmt.Fprintf(w.stdout, "alice opened %s/%s/pulls/%d, “Search users by name”, with defects planted in it\n", srv.URL, s.repo.FullName(), s.pull.Index)
-		for _, job := range []struct {
-			role string
-			as   *giteatest.User
-		}{{"security", s.sonnet}, {"sonnet", s.sonnet}, {"gpt", s.gpt}} {
-			fmt.Fprintf(w.stdout, "\n$ review-bot --role %s          # as %s\n", job.role, job.as.Name)
-			if err := review(w, bot, model, srv, s, job.role, job.as); err != nil {
-				tb.Fatalf("review-bot --role %s: %v", job.role, err)
-			}
+		jobs := []job{{"security", s.sonnet}, {"sonnet", s.sonnet}, {"gpt", s.gpt}}
+		fmt.Fprintln(w.stdout, "three jobs review it at the same time, two of them with one account")
+		// As in a matrix of jobs; each one's log is shown when all have ended.
+		p := pool.NewWithResults[string]().WithContext(w.ctx)
+		for _, j := range jobs {
+			p.Go(func(ctx context.Context) (string, error) { return j.review(ctx, w, bot, model, srv, s) })
+		}
+		logs, err := p.Wait()
+		slices.Sort(logs)
+		for _, log := range logs {
+			fmt.Fprint(w.stdout, log)
+		}
+		if err != nil {
+			tb.Fatalf("%v", err)
 		}
 		show(tb, w, s)
 	})
@@ -83,20 +93,31 @@ func startModel(w *world) (m modelServer, stop func(), err error) {
 	return modelServer{url: srv.URL(), name: "scripted-1"}, srv.Close, nil
 }
 
-// review runs the real program, as a job would.
-func review(w *world, bot string, model modelServer, srv *giteatest.Server, s shop, role string, as *giteatest.User) error {
-	cmd := exec.CommandContext(w.ctx, bot, "--role", role)
+// job is one role's run.
+type job struct {
+	role string
+	as   *giteatest.User
+}
+
+// review runs the real program, as a job would, and returns its log.
+func (j job) review(ctx context.Context, w *world, bot string, model modelServer, srv *giteatest.Server, s shop) (string, error) {
+	cmd := exec.CommandContext(ctx, bot, "--role", j.role)
 	cmd.Env = []string{
 		"PATH=" + w.env("PATH"), "HOME=" + w.env("HOME"),
 		"GITHUB_SERVER_URL=" + srv.URL, "GITHUB_REPOSITORY=" + s.repo.FullName(),
 		fmt.Sprintf("GITHUB_REF=refs/pull/%d/head", s.pull.Index),
-		"GITEA_TOKEN=" + as.Token, "REVIEW_BOT_MODEL=" + model.name, "OPENAI_API_KEY=" + model.key,
+		"GITEA_TOKEN=" + j.as.Token, "REVIEW_BOT_MODEL=" + model.name, "OPENAI_API_KEY=" + model.key,
 	}
 	if model.url != "" {
 		cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+model.url)
 	}
-	cmd.Stdout, cmd.Stderr = w.stdout, w.stdout
-	return cmd.Run()
+	var log bytes.Buffer
+	fmt.Fprintf(&log, "\n$ review-bot --role %s          # as %s\n", j.role, j.as.Name)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Run(); err != nil {
+		return log.String(), fmt.Errorf("review-bot --role %s: %w", j.role, err)
+	}
+	return log.String(), nil
 }
 
 // show prints what stands on the pull request, and what the forge says about

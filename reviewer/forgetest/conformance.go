@@ -126,7 +126,7 @@ func (l *lab) wantRows(author string, want ...string) {
 
 func (l *lab) since(t time.Time) []reviewer.Entry {
 	l.Helper()
-	entries, err := l.As("bot").Timeline(l.Context(), t, 0)
+	entries, err := l.As("bot").Timeline(l.Context(), t, nil)
 	l.must(err)
 	return entries
 }

@@ -56,7 +56,7 @@ func (o *Observer) Observe() (string, error) {
 		return "", err
 	}
 	b.WriteString(p)
-	entries, err := o.Bench.As("bot").Timeline(o.ctx, time.Time{}, 0)
+	entries, err := o.Bench.As("bot").Timeline(o.ctx, time.Time{}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -206,7 +206,7 @@ func (s Step) onReview(o *Observer) (string, error) {
 }
 
 func (s Step) onEntry(o *Observer) (string, error) {
-	entries, err := o.Bench.As("owner").Timeline(o.ctx, time.Time{}, 0)
+	entries, err := o.Bench.As("owner").Timeline(o.ctx, time.Time{}, nil)
 	entries = slices.DeleteFunc(entries, func(e reviewer.Entry) bool { return e.Kind != escalation.EntryReview && !s.Extra })
 	if err != nil || len(entries) == 0 {
 		return "nothing there", err

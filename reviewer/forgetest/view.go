@@ -147,7 +147,7 @@ func (f *Forge) row(r review) reviewer.Row {
 }
 
 // Timeline lists the entries that were updated at since or later.
-func (v *View) Timeline(ctx context.Context, since time.Time, _ int) ([]reviewer.Entry, error) {
+func (v *View) Timeline(ctx context.Context, since time.Time, _ []reviewer.Row) ([]reviewer.Entry, error) {
 	return request(ctx, v, GetTimeline, "reading the timeline of "+v.what(), func(f *Forge) ([]reviewer.Entry, error) {
 		entries := make([]reviewer.Entry, 0, len(f.comments))
 		for _, c := range f.comments {

@@ -56,7 +56,7 @@ var reads = []call{
 	{"Diff", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Diff(ctx); return err }},
 	{"File", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.File(ctx, "R.md", "main"); return err }},
 	{"Reviews", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Reviews(ctx); return err }},
-	{"Timeline", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Timeline(ctx, time.Time{}, 0); return err }},
+	{"Timeline", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Timeline(ctx, time.Time{}, nil); return err }},
 	{"Comments", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Comments(ctx, 7); return err }},
 	{"Reactions", http.MethodGet, func(ctx context.Context, c *Client) error { _, _, err := c.Reactions(ctx); return err }},
 }

@@ -3,6 +3,7 @@ package gitea
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -24,6 +25,8 @@ const (
 	// hiddenMargin is how many entries a server may leave out of the timeline's pages
 	// beside inline comments: references from repositories that the token may not see.
 	hiddenMargin = 10
+	// emptyPages is how many pages in a row may be empty while entries are missing.
+	emptyPages = 5
 )
 
 // errEndless says that a list goes on behind maxPages. What was read of it isn't
@@ -133,8 +136,10 @@ type timelineEntry struct {
 // Gitea cuts a page first and leaves inline comments out of it afterwards, so a
 // page may be short, empty or null in the middle of the list. The list is over
 // when more places were paged through than entries seen and comments that can
-// have been left out.
-func (c *Client) Timeline(ctx context.Context, since time.Time, inline int) ([]reviewer.Entry, error) {
+// have been left out. Should an entry of a review be missing then, more was left
+// out than could be known, and the next pages are read; what can't be found at
+// all is an error: a list with holes must not decide about merging.
+func (c *Client) Timeline(ctx context.Context, since time.Time, rows []reviewer.Row) ([]reviewer.Entry, error) {
 	doing := "reading the timeline of " + c.what()
 	var more []string
 	if !since.IsZero() {
@@ -152,10 +157,22 @@ func (c *Client) Timeline(ctx context.Context, since time.Time, inline int) ([]r
 	if err != nil {
 		return nil, err
 	}
+	inline := 0
+	for _, row := range rows {
+		inline += row.Comments
+	}
+	empty := 0
 	for read := 1; len(all) <= read*pageSize; {
 		last := (len(all)+inline+hiddenMargin)/pageSize + 1
 		if last <= read {
-			break
+			missing := missingEntry(since, rows, all)
+			if missing == 0 {
+				break
+			}
+			if empty == emptyPages {
+				return nil, c.explain(doing, "", nil, fmt.Errorf("the entry %d of a review isn't in it: it is incomplete, or was just deleted", missing))
+			}
+			last = read + 1
 		}
 		if last > maxPages {
 			return nil, c.explain(doing, "", nil, errEndless)
@@ -164,9 +181,28 @@ func (c *Client) Timeline(ctx context.Context, since time.Time, inline int) ([]r
 		if err != nil {
 			return nil, err
 		}
-		all, read = append(all, items...), last
+		all, read, empty = append(all, items...), last, empty+1
+		if len(items) > 0 {
+			empty = 0
+		}
 	}
 	return unique(all, entry, func(e reviewer.Entry) int64 { return e.ID }), nil
+}
+
+// missingEntry is the id of a timeline entry that a review has and that wasn't
+// read, or 0.
+func missingEntry(since time.Time, rows []reviewer.Row, read []timelineEntry) int64 {
+	seen := map[int64]bool{}
+	for _, e := range read {
+		seen[e.ID] = true
+	}
+	for _, row := range rows {
+		submitted := row.State == escalation.RowApproved || row.State == escalation.RowRequestChanges || row.State == escalation.RowComment
+		if submitted && row.CommentID != 0 && !row.Submitted.Before(since) && !seen[row.CommentID] {
+			return row.CommentID
+		}
+	}
+	return 0
 }
 
 func entry(t timelineEntry) reviewer.Entry {

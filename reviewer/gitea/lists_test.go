@@ -290,7 +290,7 @@ func TestTimelineIsReadToTheEnd(t *testing.T) {
 	} {
 		l := list{items: entries(tt.pattern), size: 50, total: 3, noPages: tt.noPages} // the total is the page's own
 		f := newFake(t, l.ServeHTTP)
-		got, err := f.client().Timeline(t.Context(), time.Time{}, strings.Count(tt.pattern, "h")-tt.uncl)
+		got, err := f.client().Timeline(t.Context(), time.Time{}, withInline(strings.Count(tt.pattern, "h")-tt.uncl))
 		if err != nil {
 			t.Errorf("%s: %v", promise, err)
 			continue
@@ -335,7 +335,7 @@ func TestTimelineOfAnyShape(t *testing.T) {
 		pattern := strings.Join(runs, "")
 		f := newFake(t, list{items: entries(pattern), size: 50, total: -1}.ServeHTTP)
 		hidden := strings.Count(pattern, "h")
-		got, err := f.client().Timeline(t.Context(), time.Time{}, max(hidden-rapid.IntRange(0, hiddenMargin).Draw(t, "uncounted"), 0))
+		got, err := f.client().Timeline(t.Context(), time.Time{}, withInline(max(hidden-rapid.IntRange(0, hiddenMargin).Draw(t, "uncounted"), 0)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestTimelineIsAskedForSinceATime(t *testing.T) {
 		"2026-01-02T01:04:05Z": time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.FixedZone("", 2*60*60)), // never later than asked
 	} {
 		f := newFake(t, list{items: entries(strings.Repeat("v", 60)), size: 50, total: -1}.ServeHTTP)
-		if _, err := f.client().Timeline(t.Context(), since, 0); err != nil {
+		if _, err := f.client().Timeline(t.Context(), since, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i, request := range f.requests() {
@@ -377,7 +377,7 @@ func TestTimelineEntryIsReadWithItsReview(t *testing.T) {
 		object{"id": 3, "type": "a_type_to_come", "user": nil, "assignee": nil, "new_field": object{}},
 		object{"id": 1, "type": "review", "user": nil, "body": "the same again"},
 	}}.ServeHTTP)
-	got, err := f.client().Timeline(t.Context(), time.Time{}, 0)
+	got, err := f.client().Timeline(t.Context(), time.Time{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,11 +415,11 @@ func TestListsThatNeverEndAreBounded(t *testing.T) {
 		"reviews":         {"", func(t *testing.T, c *Client) (int, error) { l, err := c.Reviews(t.Context()); return len(l), err }, maxPages},
 		"reviews counted": {"2000000000", func(t *testing.T, c *Client) (int, error) { l, err := c.Reviews(t.Context()); return len(l), err }, 1},
 		"timeline": {"", func(t *testing.T, c *Client) (int, error) {
-			l, err := c.Timeline(t.Context(), time.Time{}, 0)
+			l, err := c.Timeline(t.Context(), time.Time{}, nil)
 			return len(l), err
 		}, maxPages},
 		"timeline of many comments": {"", func(t *testing.T, c *Client) (int, error) {
-			l, err := c.Timeline(t.Context(), time.Time{}, 2_000_000_000)
+			l, err := c.Timeline(t.Context(), time.Time{}, withInline(2_000_000_000))
 			return len(l), err
 		}, 1},
 		"reactions": {"", func(t *testing.T, c *Client) (int, error) { l, _, err := c.Reactions(t.Context()); return len(l), err }, maxPages},
@@ -453,7 +453,7 @@ func TestAFailingPageIsAnError(t *testing.T) {
 			t.Errorf("page %d: %d rows", bad, len(rows))
 		}
 		wantLine(t, err, "reading the reviews of alice/shop#42: the server forbids it: not yours — give the account write access to the repository")
-		entries, err := f.client().Timeline(t.Context(), time.Time{}, 350)
+		entries, err := f.client().Timeline(t.Context(), time.Time{}, withInline(350))
 		if entries != nil {
 			t.Errorf("page %d: %d entries", bad, len(entries))
 		}
@@ -520,5 +520,28 @@ func TestReactionsWithTheServersTime(t *testing.T) {
 	_, _, err := f.client().Reactions(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "the answer has no date") {
 		t.Errorf("no date: %v", err)
+	}
+}
+
+// withInline are reviews with n inline comments.
+func withInline(n int) []reviewer.Row { return []reviewer.Row{{Comments: n}} }
+
+// More was left out of the pages than anybody can know of: the reviews' own
+// entries tell that the list isn't over yet, and one that never comes is an error.
+func TestTimelineMustHoldTheReviewsEntries(t *testing.T) {
+	pattern := strings.Repeat("v", 20) + strings.Repeat("h", 130) + "vvv"
+	row := func(id int64) []reviewer.Row {
+		return []reviewer.Row{{ID: 1, State: escalation.RowApproved, CommentID: id, Submitted: time.Unix(1000, 0)}}
+	}
+	f := newFake(t, list{items: entries(pattern), size: 50, total: -1}.ServeHTTP)
+	got, err := f.client().Timeline(t.Context(), time.Time{}, row(153))
+	if err != nil || len(got) != 23 {
+		t.Errorf("%d entries and %v, want all 23", len(got), err)
+	}
+	if got, err = f.client().Timeline(t.Context(), time.Time{}, row(400)); err == nil || !strings.Contains(err.Error(), "incomplete") {
+		t.Errorf("%d entries and %v, want an error", len(got), err)
+	}
+	if _, err = f.client().Timeline(t.Context(), time.Unix(2000, 0), row(400)); err != nil {
+		t.Errorf("an entry from before the time asked for is missed: %v", err)
 	}
 }
