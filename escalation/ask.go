@@ -66,8 +66,8 @@ type LockTimes struct {
 	Poll   time.Duration // between two looks, on average
 }
 
-// DefaultLockTimes: a publication takes well under a second, so a holder that
-// needs 30 s has lost its way, and one of 45 s is dead. Poll suits the same.
+// DefaultLockTimes go by what a publication takes, well under a second: a holder
+// that needs 30 s has lost its way, and one of 45 s is dead.
 var DefaultLockTimes = LockTimes{Hold: 30 * time.Second, Expire: 45 * time.Second, Wait: 120 * time.Second, Poll: 250 * time.Millisecond}
 
 func (t LockTimes) orDefault() LockTimes {

@@ -196,7 +196,7 @@ func (s Situation) table(cur Record, has bool, want Desire) Action {
 		a.Supersede = replaceable(cur)
 	case event == sentinel.None:
 		a.Outcome, a.Patch, a.Reason = Patched, &cur, "nothing may gate now"
-	case cur.Row.State == RowState(rowState[event]) && gate.Is(event) && !stale:
+	case cur.Row.State == rowState[event] && gate.Is(event) && !stale:
 		a.Outcome, a.Patch, a.Reason = Patched, &cur, "same verdict, text or head changed"
 	case cur.Row.State == RowApproved && event == sentinel.RequestChanges && gate.Is(event):
 		a.Outcome, a.Patch, a.Reason = Patched, &cur, "a sibling's block holds the account already"

@@ -123,16 +123,16 @@ type world struct {
 	died   bool  // a job died for good
 	pushed int64 // newest timeline entry when the push came
 
-	shown bool // print is the forge's
-	print forgetest.Fingerprint
+	shown   bool // printed is the forge's
+	printed forgetest.Fingerprint
 }
 
 // prints are the forge's fingerprints.
 func (w *world) prints() forgetest.Fingerprint {
 	if !w.shown {
-		w.print, w.shown = w.forge.Fingerprint(), true
+		w.printed, w.shown = w.forge.Fingerprint(), true
 	}
-	return w.print
+	return w.printed
 }
 
 type step struct {
@@ -151,11 +151,11 @@ func (w *world) clone(what string) *world {
 
 func (w *world) key() string {
 	var b strings.Builder
-	print := w.prints()
-	b.Write(print.Pull[:12])
-	b.Write(print.Reviews[:12])
-	b.Write(print.Timeline[:12])
-	b.Write(print.Reactions[:12])
+	prints := w.prints()
+	b.Write(prints.Pull[:12])
+	b.Write(prints.Reviews[:12])
+	b.Write(prints.Timeline[:12])
+	b.Write(prints.Reactions[:12])
 	fmt.Fprint(&b, w.crashes, w.acted)
 	// Jobs of a role that have not begun are alike.
 	for _, j := range w.jobs {
@@ -508,14 +508,14 @@ func (e *enumerator) request(w *world, j *job) string {
 
 // digest fingerprints what a reading shows.
 func digest(w *world, kind escalation.AskKind) string {
-	print := w.prints()
+	prints := w.prints()
 	switch kind {
 	case escalation.AskReviews:
-		return string(print.Reviews[:12])
+		return string(prints.Reviews[:12])
 	case escalation.AskTimeline:
-		return string(print.Timeline[:12])
+		return string(prints.Timeline[:12])
 	default:
-		return string(print.Pull[:12])
+		return string(prints.Pull[:12])
 	}
 }
 

@@ -257,6 +257,7 @@ func (p *Publication) tellReading(r Reply) {
 		p.leaveOut(r.Comments)
 		p.orphans = append(slices.Clone(p.orphans), p.Ask.Review)
 		p.read() // the head is read last
+	default: // Tell sends the others elsewhere
 	}
 }
 

@@ -271,11 +271,11 @@ func (g Gate) Is(v sentinel.Verdict) bool {
 	if v == sentinel.None {
 		return len(g.States) == 0
 	}
-	return len(g.States) == 1 && g.States[0] == RowState(rowState[v])
+	return len(g.States) == 1 && g.States[0] == rowState[v]
 }
 
 // Has tells whether the verdict is among the gate's.
-func (g Gate) Has(v sentinel.Verdict) bool { return slices.Contains(g.States, RowState(rowState[v])) }
+func (g Gate) Has(v sentinel.Verdict) bool { return slices.Contains(g.States, rowState[v]) }
 
 // Names are the gate's verdicts in lower case, for people and JSON.
 func (g Gate) Names() []string {

@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"context"
 	"testing"
 
 	"review-bot/reviewer"
@@ -10,7 +9,7 @@ import (
 
 // Each part changes with what shows it, and with nothing else.
 func TestFingerprint(t *testing.T) {
-	ctx := context.Background()
+	ctx := t.Context()
 	f := New(Options{Protection: &Protection{BlockOnRejected: true}})
 	bot := f.As("bot")
 	var last reviewer.Row

@@ -83,6 +83,7 @@ func (w *writer) line(toks []token) {
 			stack = stack[:len(stack)-1]
 			w.shutLink(p)
 			i = p.next
+		case kindBlank: // dropped markup leaves nothing
 		}
 	}
 	w.flush()
@@ -145,6 +146,7 @@ func plainLabel(toks []token) string {
 			b.WriteRune(toks[i].r)
 		case kindCode:
 			b.WriteString(toks[i].s)
+		default: // shown otherwise, so it can't equal the destination
 		}
 	}
 	return strings.TrimSpace(b.String())

@@ -100,7 +100,7 @@ func (b *blocks) next() {
 		b.write("***")
 		b.close()
 	case b.heading(body):
-	case b.item(body, depth, columns):
+	case b.item(body, columns):
 	default:
 		b.paragraph(body, columns)
 	}
@@ -275,7 +275,7 @@ func markerLength(body string) int {
 	return n
 }
 
-func (b *blocks) item(body string, depth, columns int) bool {
+func (b *blocks) item(body string, columns int) bool {
 	n := markerLength(body)
 	if n == 0 {
 		return false

@@ -278,7 +278,7 @@ func isFile(path string) bool {
 }
 
 func isDir(path string) bool {
-	info, err := os.Stat(path) //nolint:gosec // the path is the go command's or our own
+	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
