@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -94,7 +95,10 @@ func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t ta
 	if c.Model == "" {
 		return set, t, "", usage("no model is given — give --model NAME (REVIEW_BOT_MODEL)")
 	}
-	if key, err = secretValue(c.APIKey, c.APIKeyFile, "--api-key-file"); err != nil {
+	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
+		return set, t, "", usage("--base-url is not an address such as https://api.example.com/v1")
+	}
+	if key, err = secretValue(env, c.APIKey, c.APIKeyFile, "--api-key-file", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY"); err != nil {
 		return set, t, "", err
 	}
 	set = reviewer.Settings{

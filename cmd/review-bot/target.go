@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,7 +54,7 @@ func (f targetFlags) resolve(env map[string]string) (target, error) {
 	if t.number, err = f.pull(env); err != nil {
 		return t, err
 	}
-	t.token, err = secretValue(f.Token, f.TokenFile, "--token-file")
+	t.token, err = secretValue(env, f.Token, f.TokenFile, "--token-file", "REVIEW_BOT_TOKEN", "GITEA_TOKEN")
 	if err != nil {
 		return t, err
 	}
@@ -126,9 +127,12 @@ func eventPull(path string) (int64, error) {
 	return max(event.Number, event.Pull.Number, 0), nil
 }
 
-// secretValue is the value, or else the content of the file.
-func secretValue(value, path, flag string) (string, error) {
-	if value != "" || path == "" {
+// secretValue is the value of a flag, or the content of the file that the flag
+// beside it names. A file goes before a value that only stands in one of the
+// variables: whoever names a file means it.
+func secretValue(env map[string]string, value, path, flag string, variables ...string) (string, error) {
+	fromEnvironment := slices.ContainsFunc(variables, func(name string) bool { return env[name] == value })
+	if path == "" || (value != "" && !fromEnvironment) {
 		return strings.TrimSpace(value), nil
 	}
 	data, err := os.ReadFile(path)

@@ -149,6 +149,8 @@ func (r Report) Headline() string {
 	switch {
 	case len(r.Findings) == 0:
 		line += "nothing found in " + count(r.Files, "file", "files")
+	case r.Own == sentinel.Comment: // nothing blocks
+		line += count(len(r.Findings), "finding", "findings")
 	case blocking == 0:
 		line += count(minor, "minor finding", "minor findings")
 	default:
@@ -258,7 +260,7 @@ func (r Report) below(room int) []string {
 		blocks = append(blocks, text)
 	}
 	if len(blocks) > 0 {
-		blocks[0] = "**Without a line in the diff**\n\n" + blocks[0]
+		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, count(len(r.Findings), "finding", "findings")) + blocks[0]
 	}
 	if left > 0 {
 		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", count(left, "finding", "findings")))

@@ -79,12 +79,17 @@ func New(cfg Config) *Client {
 // Requests is how many requests have been sent so far.
 func (c *Client) Requests() int { return int(c.requests.Load()) }
 
+// countingTransport counts requests, and lets none pass that would delete a
+// review or a comment: nothing but the reaction that locks is ever removed.
 type countingTransport struct {
 	next  http.RoundTripper
 	count *atomic.Int64
 }
 
 func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodDelete && !strings.HasSuffix(req.URL.Path, "/reactions") { //nolint:forbidigo // to refuse it
+		return nil, fmt.Errorf("%s %s: the bot never deletes anything but its lock", req.Method, req.URL.Path)
+	}
 	t.count.Add(1)
 	return t.next.RoundTrip(req)
 }
