@@ -71,7 +71,7 @@ var arrows = map[string]row{
 	"cmd/review-bot": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer", "reviewer/diff", "reviewer/untrusted", "reviewer/finding",
-			"reviewer/gitea", "reviewer/openai", "reviewer/openai/modeltest",
+			"reviewer/gitea", "reviewer/openai",
 		},
 		libs: []string{kong, conc},
 	},

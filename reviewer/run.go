@@ -9,92 +9,10 @@ import (
 	"time"
 
 	"review-bot/escalation"
-	"review-bot/prompts"
 	"review-bot/reviewer/finding"
 	"review-bot/reviewer/untrusted"
 	"review-bot/sentinel"
 )
-
-// Settings say what to review and how. They are trusted: they come from flags,
-// the environment and the base branch.
-type Settings struct {
-	Role         string
-	Repo         string // owner/name
-	Number       int64
-	Model        string
-	PromptFile   string // path in the base branch; "" for Instructions
-	Instructions string // of the role
-	Extra        string // the operator's further instructions
-	Feedback     string // further feedback, as given
-	BlockOn      prompts.Severity
-	Advisory     bool
-	ReviewDrafts bool
-	DryRun       bool
-	Force        bool     // ask the model, whatever stands there
-	NoApprove    bool     // publish no approval
-	RepostStale  bool     // post an approval anew when its commit isn't the head any more
-	Siblings     []string // roles that must have judged the head before it is approved
-	Lock         string   // reaction that locks the account; "" for none
-	LockTimes    escalation.LockTimes
-}
-
-// DefaultLock is the reaction that locks an account on a pull request. It is
-// among those that servers allow by default.
-const DefaultLock = "rocket"
-
-// Env is the world of a run.
-type Env struct {
-	Forge   Forge
-	Model   Model
-	Token   string // of the forge account; signs sentinels
-	Secrets *untrusted.Masker
-	Now     func() time.Time
-	Sleep   func(context.Context, time.Duration) // returns early when the context ends
-	Random  io.Reader
-	Log     func(Progress) // one call per phase that ended, or that takes long
-}
-
-// Progress is one line of the job's log.
-type Progress struct {
-	Phase string // read, ask, decide, publish
-	Text  string
-	Took  time.Duration // 0: not measured
-}
-
-// Result is what a run ends with.
-type Result struct {
-	Role          string             `json:"role"`
-	Outcome       escalation.Outcome `json:"outcome"`
-	Own           sentinel.Verdict   `json:"own,omitempty"`
-	Event         sentinel.Verdict   `json:"event,omitempty"`
-	Head          string             `json:"head,omitempty"`
-	ReviewURL     string             `json:"review_url,omitempty"`
-	Findings      []FindingResult    `json:"findings"`
-	Gate          []string           `json:"gate"`
-	Rounds        int                `json:"rounds"`
-	ForgeRequests int                `json:"forge_requests"`
-	ModelRequests int                `json:"model_requests"`
-	Usage         *Usage             `json:"usage,omitempty"`
-	Notes         []string           `json:"notes"`
-	DryRun        bool               `json:"dry_run,omitempty"`
-	Error         string             `json:"error,omitempty"`
-
-	Plan     *Plan  `json:"plan,omitempty"` // with DryRun
-	Headline string `json:"-"`              // verdict and why, for people
-}
-
-// FindingResult is a finding as it is reported to machines.
-type FindingResult struct {
-	ID       string           `json:"id"`
-	Path     string           `json:"path"`
-	Line     int              `json:"line"`
-	Side     string           `json:"side"`
-	Severity prompts.Severity `json:"severity"`
-	Category string           `json:"category"`
-	Title    string           `json:"title"`
-	State    finding.State    `json:"state"`
-	Where    finding.Where    `json:"where"`
-}
 
 // run is one run under way.
 type run struct {
@@ -274,17 +192,6 @@ func (r *run) noteLog(log escalation.Log) {
 	if n := len(log.Ignored); n > 0 {
 		r.note("%s not counted: %s", count(n, "review that is marked as a role's was", "reviews that are marked as a role's were"), log.Ignored[0].Reason)
 	}
-}
-
-func results(findings []finding.Finding) []FindingResult {
-	list := []FindingResult{}
-	for _, f := range findings {
-		list = append(list, FindingResult{
-			ID: f.ID, Path: f.Place.Path, Line: f.Place.Line, Side: string(f.Place.Side), Severity: f.Severity,
-			Category: f.Category, Title: f.Title, State: f.State, Where: f.Where,
-		})
-	}
-	return list
 }
 
 func (r *run) note(format string, args ...any) {
