@@ -89,13 +89,12 @@ func Desired(s Situation) Desire {
 			blocked = true
 		}
 	}
-	for _, role := range slices.Backward(s.Log.Roles()) {
-		if role == s.Role {
+	for _, cur := range slices.Backward(s.Log.Standing()) {
+		if cur.Role() == s.Role {
 			continue
 		}
-		cur, _ := s.Log.Current(role)
 		switch {
-		case cur.Own() == sentinel.RequestChanges && s.Log.Waived(role, cur.Head()):
+		case cur.Own() == sentinel.RequestChanges && s.Log.Waived(cur.Role(), cur.Head()):
 			d.Waived = true
 		case cur.Own() == sentinel.RequestChanges:
 			blocked = true

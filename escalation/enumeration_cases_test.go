@@ -75,8 +75,8 @@ func start(sc scenario, log []record) *world {
 		w.jobs = append(w.jobs, job{role: role, run: 0})
 	}
 	before := (&enumerator{}).log(w)
-	for _, role := range before.Roles() {
-		if cur, _ := before.Current(role); cur.Own() == sentinel.RequestChanges && !before.Gate().Is(sentinel.RequestChanges) {
+	for _, cur := range before.Standing() {
+		if cur.Own() == sentinel.RequestChanges && !before.Gate().Is(sentinel.RequestChanges) {
 			w.wrong = true
 		}
 	}

@@ -23,9 +23,8 @@ func Reconcile(s Situation, retire string) Action {
 	want := Desired(s)
 	gate := s.Log.Gate()
 	a := Action{Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Reason: "the forge says what it should"}
-	for _, role := range s.Log.Roles() {
-		cur, _ := s.Log.Current(role)
-		a.Supersede = append(a.Supersede, s.Log.leftovers(role, cur)...)
+	for _, cur := range s.Log.Standing() {
+		a.Supersede = append(a.Supersede, s.Log.leftovers(cur.Role(), cur)...)
 	}
 	event := want.Event
 	if event == sentinel.Approved && s.NoApprove {
@@ -51,8 +50,7 @@ func Reconcile(s Situation, retire string) Action {
 // approved the head.
 func (s Situation) poster(event sentinel.Verdict) (Record, bool) {
 	var newest, differs *Record
-	for _, role := range slices.Backward(s.Log.Roles()) {
-		cur, _ := s.Log.Current(role)
+	for _, cur := range slices.Backward(s.Log.Standing()) {
 		if cur.Own() == sentinel.Comment || (event == sentinel.Approved && (cur.Own() != sentinel.Approved || cur.Head() != s.Head)) {
 			continue
 		}
@@ -100,10 +98,5 @@ func (l Log) UnreadApproval(head string) bool {
 	if gate.Unofficial || !gate.Has(sentinel.Approved) {
 		return false
 	}
-	for _, role := range l.Roles() {
-		if cur, _ := l.Current(role); cur.Head() == head {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.Standing(), func(cur Record) bool { return cur.Head() == head })
 }

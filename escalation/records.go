@@ -237,16 +237,15 @@ func (l Log) Current(role string) (Record, bool) {
 	return Record{}, false
 }
 
-// Roles lists the roles with a current record, in the order of those records.
-func (l Log) Roles() []string {
-	var roles []string
-	for _, r := range slices.Backward(l.Records) {
+// Standing lists the roles' current records, oldest first.
+func (l Log) Standing() []Record {
+	var list []Record
+	for _, r := range l.Records {
 		if cur, ok := l.Current(r.Role()); ok && cur.Row.ID == r.Row.ID {
-			roles = append(roles, r.Role())
+			list = append(list, r)
 		}
 	}
-	slices.Reverse(roles)
-	return roles
+	return list
 }
 
 // Pending lists the account's reviews that were begun and not submitted.

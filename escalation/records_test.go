@@ -224,7 +224,11 @@ func TestCurrent(t *testing.T) {
 		}
 	}
 	log := history(review("a", approved, approved, h1), review("b", approved, approved, h1), review("c", approved, approved, h1, state(sentinel.Retired)), review("a", changes, changes, h1)).log()
-	if d := cmp.Diff([]string{"b", "a"}, log.Roles()); d != "" {
+	var roles []string
+	for _, cur := range log.Standing() {
+		roles = append(roles, cur.Role())
+	}
+	if d := cmp.Diff([]string{"b", "a"}, roles); d != "" {
 		t.Errorf("roles in the order of their current records (-want +got):\n%s", d)
 	}
 }

@@ -1,6 +1,7 @@
 package reviewer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -31,7 +32,7 @@ func readState(ctx context.Context, forge Reader, key sentinel.Key) (state, erro
 	wg.Go(func() { s.pull, pullErr = forge.Pull(ctx) })
 	wg.Go(func() { rows, rowsErr = forge.Reviews(ctx) })
 	wg.Wait()
-	if err := first(accountErr, pullErr, rowsErr); err != nil {
+	if err := cmp.Or(accountErr, pullErr, rowsErr); err != nil {
 		return state{}, err
 	}
 	entries, err := forge.Timeline(ctx, escalation.Since(s.account.ID, rows), rows)
@@ -40,15 +41,6 @@ func readState(ctx context.Context, forge Reader, key sentinel.Key) (state, erro
 	}
 	s.log = escalation.NewLog(s.account.ID, rows, entries, key)
 	return s, nil
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // material is what the model is shown of the pull request, secrets masked.

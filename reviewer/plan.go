@@ -55,7 +55,7 @@ func (p Plan) String() string {
 	for _, step := range p.Steps {
 		switch {
 		case step.Post != nil:
-			fmt.Fprintf(&b, "\n  POST a review, event %s, at %s, %d inline\n\n%s", step.Post.Event, short(step.Post.Commit),
+			fmt.Fprintf(&b, "\n  POST a review, event %s, at %.7s, %d inline\n\n%s", step.Post.Event, step.Post.Commit,
 				len(step.Post.Comments), indent(step.Post.Body, "    "))
 			for _, c := range step.Post.Comments {
 				line, side := c.NewLine, "new"
@@ -79,13 +79,6 @@ func indent(s, by string) string {
 		b.WriteString(strings.TrimRight(by+strings.TrimRight(line, "\r\n"), " ") + "\n")
 	}
 	return b.String()
-}
-
-func short(commit string) string {
-	if len(commit) > 7 {
-		return commit[:7]
-	}
-	return commit
 }
 
 // inlineComments are the findings that stand on lines of the diff. A comment's

@@ -45,7 +45,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		return err
 	}
 	r.noteLog(st.log)
-	r.progress("read", began, "%s with a verdict", count(len(st.log.Roles()), "role", "roles"))
+	r.progress("read", began, "%s with a verdict", count(len(st.log.Standing()), "role", "roles"))
 	if retire != "" {
 		if err := retirable(st.log, retire); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, st.pull.Closed)
 	plan := newPlan(action, asks)
 	r.progress("decide", time.Time{}, "gate {%s}, wanted %s → %s: %s", strings.Join(st.log.Gate().Names(), " "), action.Desired, plan.Outcome, plan.Reason)
-	log, d := st.log, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Gate: st.log.Gate(), Action: action}
+	log, d := st.log, foreseen(action, st.log)
 	switch {
 	case r.set.DryRun:
 		out.Plan = &plan
@@ -69,8 +69,8 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	}
 	out.Gate = d.Gate.Names()
 	r.result.Notes = append(r.result.Notes, d.Notes...)
-	for _, role := range log.Roles() {
-		out.Roles = append(out.Roles, reconciled(cfg, log, role, d))
+	for _, cur := range log.Standing() {
+		out.Roles = append(out.Roles, reconciled(cfg, cur, d))
 	}
 	return err
 }
@@ -88,13 +88,12 @@ func retirable(log escalation.Log, role string) error {
 }
 
 // reconciled is one role's part of the result.
-func reconciled(cfg *escalation.Config, log escalation.Log, role string, d escalation.Done) Result {
-	cur, _ := log.Current(role)
+func reconciled(cfg *escalation.Config, cur escalation.Record, d escalation.Done) Result {
 	r := Result{
-		Role: role, Outcome: escalation.Skipped, Own: cur.Own(), Event: event(cfg, d.Desired), Head: cur.Head(), ReviewURL: cur.Row.URL,
+		Role: cur.Role(), Outcome: escalation.Skipped, Own: cur.Own(), Event: event(cfg, d.Desired), Head: cur.Head(), ReviewURL: cur.Row.URL,
 		Findings: []FindingResult{}, Gate: d.Gate.Names(), Rounds: cur.Sentinel.Round, Notes: []string{},
 	}
-	if d.Outcome == escalation.Failed || d.Action.As == role || d.Action.Withdraw {
+	if d.Outcome == escalation.Failed || d.Action.As == cur.Role() || d.Action.Withdraw {
 		r.Outcome = d.Outcome
 	}
 	return r

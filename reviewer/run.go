@@ -56,7 +56,7 @@ func (r *run) review(ctx context.Context) error {
 		return nil
 	}
 	if cur, ok := st.log.Current(r.set.Role); ok && !r.set.Force && r.answered(cur, st) {
-		r.progress("read", began, "judged at %s already, no model is asked", short(cur.Head()))
+		r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
 		return r.publish(ctx, st, escalation.Recorded(cur))
 	}
 	m, err := readMaterial(ctx, r.env.Forge, st.pull, r.set.PromptFile, r.env.Secrets)
@@ -135,14 +135,15 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 	plan := newPlan(action, asks)
 	r.result.Own, r.result.Rounds = v.Own, v.Round
 	r.progress("decide", time.Time{}, "own %s%s, gate {%s} → %s: %s", v.Own, r.because, strings.Join(st.log.Gate().Names(), " "), plan.Outcome, plan.Reason)
-	if r.set.DryRun {
-		r.report(cfg, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Action: action, Gate: st.log.Gate(), URL: currentURL(st.log, r.set.Role)})
-		r.result.Plan = &plan
-		r.note("nothing was written")
-		return nil
-	}
-	if !needed && !v.Fresh {
-		r.report(cfg, escalation.Done{Outcome: plan.Outcome, Desired: action.Desired, Action: action, Gate: st.log.Gate(), URL: currentURL(st.log, r.set.Role)})
+	if r.set.DryRun || (!needed && !v.Fresh) {
+		d := foreseen(action, st.log)
+		cur, _ := st.log.Current(r.set.Role)
+		d.URL = cur.Row.URL
+		r.report(cfg, d)
+		if r.set.DryRun {
+			r.result.Plan = &plan
+			r.note("nothing was written")
+		}
 		return nil
 	}
 	p := publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
@@ -160,9 +161,9 @@ func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.
 	}
 }
 
-func currentURL(log escalation.Log, role string) string {
-	cur, _ := log.Current(role)
-	return cur.Row.URL
+// foreseen is what a run ends with that publishes nothing.
+func foreseen(a escalation.Action, log escalation.Log) escalation.Done {
+	return escalation.Done{Outcome: a.Outcome, Desired: a.Desired, Gate: log.Gate(), Action: a}
 }
 
 // report fills the result from what a publication ended with.
@@ -226,7 +227,7 @@ func usageLine(u Usage, head string) string {
 	if u.Cached > 0 {
 		in += " (" + thousands(u.Cached) + " cached)"
 	}
-	return fmt.Sprintf("<sub>%s · %s, %s out · %.0f s · reviewed %s</sub>", untrusted.Line(u.Model, 60), in, thousands(u.Completion), u.Seconds, short(head))
+	return fmt.Sprintf("<sub>%s · %s, %s out · %.0f s · reviewed %.7s</sub>", untrusted.Line(u.Model, 60), in, thousands(u.Completion), u.Seconds, head)
 }
 
 func thousands(n int) string {

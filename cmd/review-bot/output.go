@@ -27,9 +27,9 @@ type output struct {
 	file           string // for the step's outputs
 }
 
-func newOutput(w *world, mask *untrusted.Masker, asJSON bool) *output {
+func newOutput(w *world, asJSON bool) *output {
 	return &output{
-		stdout: w.stdout, stderr: w.stderr, mask: mask, json: asJSON,
+		stdout: w.stdout, stderr: w.stderr, mask: w.mask, json: asJSON,
 		actions: w.env["GITHUB_ACTIONS"] == "true", file: w.env["GITHUB_OUTPUT"],
 	}
 }
@@ -86,12 +86,7 @@ func (o *output) endReconcile(r reviewer.Reconciliation) error {
 		fmt.Fprintf(&b, "%-12s %-10s own %s at %.7s  %s\n", role.Role, role.Outcome, role.Own, role.Head, printable(role.ReviewURL))
 	}
 	fmt.Fprintf(&b, "gate: %s\n", cmp.Or(strings.Join(r.Gate, " "), "none"))
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note: %s\n", printable(note))
-	}
-	if r.Plan != nil {
-		fmt.Fprintf(&b, "\n%s", lines(r.Plan.String()))
-	}
+	notes(&b, r.Notes, r.Plan)
 	_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
 	return err
 }
@@ -125,16 +120,21 @@ func text(r reviewer.Result) string {
 		}
 		fmt.Fprintf(&b, "  %-8s  %s  %s\n", f.Severity, printable(place), printable(f.Title))
 	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note: %s\n", printable(note))
-	}
-	if r.Plan != nil {
-		fmt.Fprintf(&b, "\n%s", lines(r.Plan.String()))
-	}
+	notes(&b, r.Notes, r.Plan)
 	if r.ReviewURL != "" {
 		fmt.Fprintf(&b, "%s\n", r.ReviewURL)
 	}
 	return b.String()
+}
+
+// notes tells what the result doesn't, and the plan of a dry run.
+func notes(b *strings.Builder, list []string, plan *reviewer.Plan) {
+	for _, note := range list {
+		fmt.Fprintf(b, "note: %s\n", printable(note))
+	}
+	if plan != nil {
+		fmt.Fprintf(b, "\n%s", lines(plan.String()))
+	}
 }
 
 // stepOutputs appends what later steps of the job may read.
@@ -157,24 +157,22 @@ func (o *output) stepOutputs(r reviewer.Result) error {
 // printable makes a text that others wrote fit for a terminal's line: no
 // control characters, which could hide or forge output.
 func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, strings.Join(strings.Fields(s), " "))
+	return strings.Map(visible, strings.Join(strings.Fields(s), " "))
 }
 
 // lines is printable for a text of several lines, which keep their indentation.
 func lines(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
-		b.WriteString(strings.Map(func(r rune) rune {
-			if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
-				return -1
-			}
-			return r
-		}, strings.TrimRight(line, "\n")) + "\n")
+		b.WriteString(strings.Map(visible, strings.TrimRight(line, "\n")) + "\n")
 	}
 	return b.String()
+}
+
+// visible drops control and format characters but for tabs.
+func visible(r rune) rune {
+	if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		return -1
+	}
+	return r
 }

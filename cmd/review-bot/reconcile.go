@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"review-bot/reviewer"
-	"review-bot/reviewer/gitea"
 	"review-bot/sentinel"
 )
 
@@ -32,10 +31,8 @@ func (c *reconcileCmd) Run(w *world) error {
 		return err
 	}
 	w.mask = secrets(w.env, t.token)
-	out := newOutput(w, w.mask, c.JSON)
-	forge := gitea.New(gitea.Config{
-		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
-	})
+	out := newOutput(w, c.JSON)
+	forge := t.forge()
 	out.begin("review-bot %s · reconcile on %s at %s", version(), t, t.server)
 	result, err := reviewer.Reconcile(w.ctx, set, c.Retire, reviewer.Env{
 		Forge: forge, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,

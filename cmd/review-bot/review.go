@@ -12,7 +12,6 @@ import (
 	"review-bot/escalation"
 	"review-bot/prompts"
 	"review-bot/reviewer"
-	"review-bot/reviewer/gitea"
 	"review-bot/reviewer/openai"
 	"review-bot/sentinel"
 )
@@ -50,10 +49,8 @@ func (c *reviewCmd) Run(w *world) error {
 		return err
 	}
 	w.mask = secrets(w.env, t.token, key)
-	out := newOutput(w, w.mask, c.JSON)
-	forge := gitea.New(gitea.Config{
-		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3,
-	})
+	out := newOutput(w, c.JSON)
+	forge := t.forge()
 	model := openai.New(openai.Config{BaseURL: c.BaseURL, APIKey: key, Model: set.Model})
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"review-bot/reviewer/gitea"
 )
 
 // targetFlags say which pull request is meant, and as whom.
@@ -26,6 +28,11 @@ type target struct {
 	owner, name string
 	number      int64
 	token       string
+}
+
+// forge is the pull request on its server.
+func (t target) forge() *gitea.Client {
+	return gitea.New(gitea.Config{Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3})
 }
 
 func (t target) String() string { return fmt.Sprintf("%s/%s#%d", t.owner, t.name, t.number) }
