@@ -19,6 +19,19 @@ func TestWhatAMarkerEncodesDecodesToTheSame(t *testing.T) {
 			Category: rapid.SampledFrom([]string{"", "logic", "access_control"}).Draw(t, "category"),
 			Key:      hexOf(rapid.IntRange(1, 32).Draw(t, "digits")).Draw(t, "key"), Version: rapid.IntRange(1, 3).Draw(t, "version"),
 		}
+		if rapid.Bool().Draw(t, "placed") {
+			m.Blob, m.Line = hexOf(10).Draw(t, "blob"), rapid.IntRange(1, 99999).Draw(t, "line")
+			m.Old, m.Closed = rapid.Bool().Draw(t, "old"), rapid.Bool().Draw(t, "closed")
+		}
+		if rapid.Bool().Draw(t, "signed") {
+			m = NewKey("token", "o/r", 1).SignMarker(m)
+		}
+		if rapid.IntRange(0, 4).Draw(t, "unversioned") == 0 {
+			m.Version = 0
+			if rapid.Bool().Draw(t, "nothing but the role") {
+				m = Marker{Role: m.Role}
+			}
+		}
 		if rapid.Bool().Draw(t, "extra") {
 			m.Extra = []Field{{"x", "1"}, {"by", "a/b"}}
 		}
@@ -75,7 +88,15 @@ func TestAMarkerIsReadStrictly(t *testing.T) {
 		"a head in capitals":        {with(head, strings.ToUpper(head)), false},
 		"no key":                    {with("key=00ff ", ""), false},
 		"a key that is no hash":     {with("key=00ff", "key=xyz"), false},
-		"no version":                {with(" v=1", ""), false},
+		"no version":                {with(" v=1", ""), true},
+		"an old one: role alone":    {"<!-- review-bot-finding:security -->", true},
+		"an old one: role and id":   {"<!-- review-bot-finding:security/1f3c9a2b -->", true},
+		"an old one: half an id":    {"<!-- review-bot-finding:security/1f3c -->", false},
+		"placed":                    {with("v=1", "blob=00ff line=7 side=old state=closed v=1"), true},
+		"a blob that is no hash":    {with("v=1", "blob=x v=1"), false},
+		"line 0":                    {with("v=1", "line=0 v=1"), false},
+		"an unknown side":           {with("v=1", "side=left v=1"), false},
+		"an unknown state":          {with("v=1", "state=open v=1"), false},
 		"version 0":                 {with("v=1", "v=0"), false},
 		"version 01":                {with("v=1", "v=01"), false},
 		"the sentinel of a review":  {plain, false},
@@ -154,4 +175,27 @@ func FuzzMarker(f *testing.F) {
 			t.Fatalf("%q\nfirst  %+v\nsecond %+v\n%v", text, m, again, err)
 		}
 	})
+}
+
+func TestAnEditedMarkerIsNotTheAccounts(t *testing.T) {
+	key := NewKey("token", "o/r", 1)
+	m, err := ParseMarker(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key.VerifyMarker(m) {
+		t.Error("a marker without a code is right")
+	}
+	signed := key.SignMarker(m)
+	read, err := ParseMarker(signed.String())
+	if err != nil || !key.VerifyMarker(read) {
+		t.Errorf("%s: %v", signed, err)
+	}
+	if NewKey("token", "o/r", 2).VerifyMarker(signed) {
+		t.Error("the code of one pull request is right on another")
+	}
+	signed.Severity = "low"
+	if key.VerifyMarker(signed) {
+		t.Error("the severity was changed, and the code is still right")
+	}
 }

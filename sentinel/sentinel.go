@@ -75,6 +75,8 @@ type Sentinel struct {
 	Run     string  // random nonce of the POST that made the review, 32 hex digits
 	Body    string  // hash of the text, see Hash
 	State   State
+	Heard   int64 // newest timeline id that was known when the model was asked; 0: not noted
+	Owed    []Owed
 	Extra   []Field // keys that this version doesn't know, in the order read
 	MAC     string  // see Sign
 }
@@ -115,6 +117,9 @@ func (s Sentinel) fields() []Field {
 	if s.Epoch != 0 {
 		list = append(list, Field{"epoch", strconv.FormatInt(s.Epoch, 10)})
 	}
+	if s.Heard != 0 {
+		list = append(list, Field{"heard", strconv.FormatInt(s.Heard, 10)})
+	}
 	list = append(list,
 		Field{"q", s.Q},
 		Field{"base", s.Base},
@@ -122,6 +127,7 @@ func (s Sentinel) fields() []Field {
 		Field{"body", s.Body},
 		Field{"state", string(s.State)},
 	)
+	list = append(list, owedFields(s.Owed)...)
 	list = append(list, s.Extra...)
 	return slices.DeleteFunc(list, func(f Field) bool { return f.Value == "" })
 }
@@ -177,8 +183,11 @@ func (s Sentinel) Validate() error {
 	if !slices.Contains([]State{Live, Superseded, Retired}, s.State) {
 		return fmt.Errorf("unknown state %q", s.State)
 	}
-	if s.Round < 0 || s.Epoch < 0 {
-		return errors.New("negative round or epoch")
+	if s.Round < 0 || s.Epoch < 0 || s.Heard < 0 {
+		return errors.New("negative round, epoch or timeline id")
+	}
+	if slices.ContainsFunc(s.Owed, func(o Owed) bool { return o.Review <= 0 || o.Comment <= 0 }) {
+		return errors.New("something owed that is no conversation")
 	}
 	fields := s.fields()
 	for i, f := range fields {
@@ -231,6 +240,10 @@ func (s *Sentinel) set(key, value string) (err error) {
 		var n int
 		n, err = number(key, value)
 		s.Epoch = int64(n)
+	case "heard":
+		var n int
+		n, err = number(key, value)
+		s.Heard = int64(n)
 	case "q":
 		s.Q = value
 	case "base":
@@ -244,6 +257,10 @@ func (s *Sentinel) set(key, value string) (err error) {
 	case "mac":
 		s.MAC = value
 	default:
+		if strings.HasPrefix(key, owedKey) {
+			s.Owed, err = appendOwed(s.Owed, key, value)
+			return err
+		}
 		s.Extra = append(s.Extra, Field{key, value})
 	}
 	return err
