@@ -30,13 +30,16 @@ type row struct {
 
 const (
 	sdk       = "code.gitea.io/sdk/gitea"
+	anchored  = "github.com/rogpeppe/go-internal/diff"
 	conc      = "github.com/sourcegraph/conc"
+	globs     = "github.com/bmatcuk/doublestar/v4"
 	flock     = "github.com/gofrs/flock"
 	gitdiff   = "github.com/bluekeyes/go-gitdiff"
 	goOpenAI  = "github.com/sashabaranov/go-openai"
 	goldmark  = "github.com/yuin/goldmark"
 	kong      = "github.com/alecthomas/kong"
 	retryHTTP = "github.com/hashicorp/go-retryablehttp"
+	tiktoken  = "github.com/tiktoken-go/tokenizer"
 )
 
 // arrows has a row for every package that there is, and no other.
@@ -45,11 +48,15 @@ var arrows = map[string]row{
 	"prompts":    {pure: true},
 	"escalation": {pure: true, ours: []string{"sentinel"}},
 
-	"reviewer/diff":      {pure: true, libs: []string{gitdiff}},
+	"reviewer/diff":      {pure: true, libs: []string{gitdiff, anchored}},
 	"reviewer/untrusted": {pure: true, tests: []string{goldmark}},
 	"reviewer/finding":   {pure: true, ours: []string{"sentinel", "prompts", "reviewer/diff", "reviewer/untrusted"}},
+	"reviewer/ignore":    {pure: true, libs: []string{globs}},
+	"reviewer/budget":    {pure: true, ours: []string{"reviewer/diff", "reviewer/ignore"}, libs: []string{tiktoken}},
 	"reviewer": {
-		ours: []string{"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding"},
+		ours: []string{
+			"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding", "reviewer/budget", "reviewer/ignore",
+		},
 		libs: []string{conc},
 	},
 

@@ -1,7 +1,8 @@
 // Package diff reads the unified diff of a pull request, as `git diff` writes it with
 // a/ and b/ prefixes (Gitea serves it at GET …/pulls/{i}.diff), and answers the three
 // questions a reviewer has about it: which lines can take an inline comment, where a
-// finding of the model belongs, and what the model is shown.
+// finding of the model belongs, and what the model is shown. It also compares two versions
+// of one file itself, to follow a line from one to the other when a pull request goes on.
 //
 // Everything here is pure: no I/O, no state. Values are plain data and may be compared,
 // copied and shared between goroutines as long as nobody writes to their slices.
@@ -68,6 +69,10 @@ type File struct {
 	// Hunks is empty also for mode changes, pure renames and empty files.
 	Hunks            []Hunk
 	OldMode, NewMode Mode
+	// OldBlob and NewBlob are git's ids of the content (of a submodule: of its commits), in hex
+	// and mostly abbreviated, so compare them by SameBlob. Empty where there is no content, and
+	// where the diff doesn't say: it doesn't if the content stays (ModeOnly, pure renames).
+	OldBlob, NewBlob string
 	// Added and Deleted count lines.
 	Added, Deleted int
 }

@@ -70,7 +70,7 @@ func (f File) spot(side Side, line int) (hunk, i int, ok bool) {
 // least as many as their numbers differ. Only through runs of the other side's lines it goes
 // line by line.
 func (f File) find(side Side, line int) (hunk, i int, ok bool) {
-	hunk = sort.Search(len(f.Hunks), func(k int) bool { return f.Hunks[k].end(side) >= line })
+	hunk = f.notBefore(side, line)
 	if hunk == len(f.Hunks) || line < f.Hunks[hunk].begin(side) {
 		return 0, 0, false
 	}
@@ -88,6 +88,11 @@ func (f File) find(side Side, line int) (hunk, i int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// notBefore is the index of the first hunk that doesn't end before a line; len(f.Hunks) if all do.
+func (f File) notBefore(side Side, line int) int {
+	return sort.Search(len(f.Hunks), func(k int) bool { return f.Hunks[k].end(side) >= line })
 }
 
 // reach is the last line of the contiguous run of commentable lines, by number, that goes

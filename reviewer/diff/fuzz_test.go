@@ -40,7 +40,10 @@ func FuzzParse(f *testing.F) {
 }
 
 // checkDiff is what the package promises of a parsed Diff.
-func checkDiff(t *testing.T, d Diff) {
+func checkDiff(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, d Diff) {
 	t.Helper()
 	paths := map[string]bool{}
 	added, deleted := 0, 0
@@ -118,5 +121,20 @@ func FuzzAnchor(f *testing.F) {
 				t.Fatalf("anchored again: %s, %+v %s, was %+v", how, again, reason, got)
 			}
 		}
+	})
+}
+
+func FuzzBetween(f *testing.F) {
+	for _, s := range [][2]string{
+		{"", ""}, {"", "a"}, {"a\n", ""}, {"a", "a\n"}, {"a\r", "a\r\n"}, {"\n", "\r\n"}, {"a\x00", "b"},
+		{"a\nb\nc\nd\ne\nf\ng\nh\n", "a\nB\nc\nd\ne\nf\ng\nh\ni\n"},
+		{"}\n}\n}\nx\n}\n", "}\nx\n}\n}\n}\n}"},
+		{"\xff\n\xe4\n", "\xfe\n\xe4\r\n"},
+		{"@@ -1 +1 @@\n+++ new\n", "\\ No newline at end of file\n--- old\n@@ -1,1 +1,1 @@"},
+	} {
+		f.Add([]byte(s[0]), []byte(s[1]))
+	}
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		checkBetween(t, before, after)
 	})
 }

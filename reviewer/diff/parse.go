@@ -104,7 +104,10 @@ func (s section) locate(err error) error {
 
 // describe takes over all but the hunks.
 func describe(g *gitdiff.File) (File, error) {
-	f := File{Path: g.NewName, OldPath: g.OldName, Binary: g.IsBinary, OldMode: Mode(g.OldMode), NewMode: Mode(g.NewMode)}
+	f := File{
+		Path: g.NewName, OldPath: g.OldName, Binary: g.IsBinary, OldMode: Mode(g.OldMode), NewMode: Mode(g.NewMode),
+		OldBlob: blobID(g.OldOIDPrefix), NewBlob: blobID(g.NewOIDPrefix),
+	}
 	if f.OldMode > 0o177777 || f.NewMode > 0o177777 {
 		return File{}, fmt.Errorf("no file mode: %o, %o", f.OldMode, f.NewMode)
 	}
@@ -113,9 +116,9 @@ func describe(g *gitdiff.File) (File, error) {
 	}
 	switch {
 	case g.IsNew:
-		f.Status, f.OldPath, f.OldMode = Added, f.Path, 0
+		f.Status, f.OldPath, f.OldMode, f.OldBlob = Added, f.Path, 0, ""
 	case g.IsDelete:
-		f.Status, f.Path, f.NewMode = Deleted, f.OldPath, 0
+		f.Status, f.Path, f.NewMode, f.NewBlob = Deleted, f.OldPath, 0, ""
 	case g.IsCopy:
 		f.Status = Copied
 	case g.IsRename || f.Path != f.OldPath: // the latter from `git diff --no-index`
@@ -148,9 +151,7 @@ func hunk(t *gitdiff.TextFragment) (Hunk, error) {
 	o, n := h.OldStart, h.NewStart
 	for _, tl := range t.Lines {
 		l := Line{NoNewline: tl.NoEOL()}
-		text := strings.TrimSuffix(tl.Line, "\n")
-		text, l.CR = strings.CutSuffix(text, "\r")
-		l.Text = strings.ToValidUTF8(text, "\uFFFD")
+		l.Text, l.CR = code(tl.Line)
 		switch tl.Op {
 		case gitdiff.OpAdd:
 			l.Op, l.New = Add, n
@@ -166,6 +167,12 @@ func hunk(t *gitdiff.TextFragment) (Hunk, error) {
 		h.Lines = append(h.Lines, l)
 	}
 	return h, nil
+}
+
+// code is the text of a line as Line holds it, and whether a carriage return was taken off.
+func code(line string) (text string, cr bool) {
+	text, cr = strings.CutSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	return strings.ToValidUTF8(text, "\uFFFD"), cr
 }
 
 // before says that a hunk ends before another one begins, on both sides.
@@ -200,7 +207,7 @@ func (h Hunk) end(side Side) int {
 func typeChange(del, add File) File {
 	f := File{
 		Path: del.Path, OldPath: del.OldPath, Status: Modified, Binary: del.Binary || add.Binary,
-		OldMode: del.OldMode, NewMode: add.NewMode, Added: add.Added, Deleted: del.Deleted,
+		OldMode: del.OldMode, NewMode: add.NewMode, OldBlob: del.OldBlob, NewBlob: add.NewBlob, Added: add.Added, Deleted: del.Deleted,
 		Hunks: append([]Hunk(nil), del.Hunks...),
 	}
 	for _, h := range add.Hunks {

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -101,6 +102,49 @@ func TestSpeedHostileNames(t *testing.T) {
 		within(t, 10*time.Second, func() {
 			if d, err := Parse([]byte(text)); err == nil {
 				checkDiff(t, d)
+			}
+		})
+	}
+}
+
+func TestSpeedBetween(t *testing.T) {
+	const lines = 20_000
+	file := func(line func(i int) string) []byte {
+		var b strings.Builder
+		for i := range lines {
+			b.WriteString(line(i))
+		}
+		return []byte(b.String())
+	}
+	code := file(func(i int) string { return fmt.Sprintf("\tif x[%d] { return }\n\t}\n", i) })
+	for name, versions := range map[string][2][]byte{
+		"edits": {code, file(func(i int) string {
+			if i%20 == 0 {
+				return "\tother()\n"
+			}
+			return fmt.Sprintf("\tif x[%d] { return }\n\t}\n", i)
+		})},
+		"a line on top": {code, append([]byte("top\n"), code...)},
+		"reversed":      {code, file(func(i int) string { return fmt.Sprintf("\tif x[%d] { return }\n\t}\n", lines-i) })},
+		"repeats":       {bytes.Repeat([]byte("}\n"), lines), append(bytes.Repeat([]byte("}\n{\n"), lines), "end"...)},
+		"one long line": {bytes.Repeat([]byte("x"), 1<<21), append(bytes.Repeat([]byte("x"), 1<<21), "y\n"...)},
+	} {
+		var f File
+		within(t, 10*time.Second, func() { f = Between("f", versions[0], versions[1]) })
+		if len(f.Hunks) == 0 {
+			t.Errorf("%s: no hunks", name)
+		}
+		within(t, 10*time.Second, func() {
+			step := 1
+			if name == "reversed" || name == "repeats" { // one hunk, which is looked through for each line
+				step = 100
+			}
+			for n := 1; n <= 2*lines; n += step {
+				if m, ok := f.Forward(n); ok {
+					if o, ok := f.Back(m); !ok || o != n {
+						t.Fatalf("%s: %d is %d, which was %d, %t", name, n, m, o, ok)
+					}
+				}
 			}
 		})
 	}
