@@ -12,10 +12,14 @@ type Ask struct {
 	Kind    AskKind
 	Since   time.Time     // AskTimeline: entries updated then or later, all for the zero time
 	Rows    []Row         // AskTimeline: the reviews read before
-	Review  int64         // AskComments, AskSubmit
-	Comment int64         // AskEdit: id of the timeline entry
+	Review  int64         // AskComments, AskSubmit, AskAttach, AskSettle
+	Reopen  bool          // AskSettle: open it again
+	Head    string        // AskSettle: the commit at which it is fixed
+	Comment int64         // AskEdit: id of the timeline entry; AskSettle: of the conversation's first comment
 	Post    NewReview     // AskPost
-	Body    string        // AskSubmit, AskEdit
+	Beside  bool          // AskPost: only further inline comments, beside the verdict's review
+	Inline  NewComment    // AskAttach, to Review
+	Body    string        // AskSubmit, AskEdit, AskSay
 	Wait    time.Duration // AskWait
 	About   string        // for people: which role's review, and why
 }
@@ -23,7 +27,7 @@ type Ask struct {
 // AskKind is what kind of request it is.
 type AskKind string
 
-// The requests. Only the last five change what people see.
+// The requests. Only those from AskPost on change what people see.
 const (
 	AskLock      AskKind = "lock"      // add the reaction
 	AskReactions AskKind = "reactions" // who holds the lock, and since when
@@ -36,6 +40,9 @@ const (
 	AskPost      AskKind = "post"
 	AskEdit      AskKind = "edit"
 	AskSubmit    AskKind = "submit"   // submit the account's pending review
+	AskAttach    AskKind = "attach"   // add an inline comment to a submitted review
+	AskSettle    AskKind = "settle"   // close a conversation, or open it again
+	AskSay       AskKind = "say"      // write an ordinary comment
 	AskWithdraw  AskKind = "withdraw" // ask the account itself for a review, which stops its verdict from counting
 	AskNothing   AskKind = ""         // the publication is over
 )
@@ -45,6 +52,9 @@ type Reply struct {
 	Now     time.Time // this process's clock
 	Err     error
 	Unknown bool // Err leaves open whether the write happened
+
+	Unsupported bool // AskAttach: the server can't
+	Edited      bool // AskSettle: the server can't, so the comment was edited
 
 	Added     bool      // AskLock: this process holds the lock now
 	Created   time.Time // AskLock: the server's time of it
@@ -96,14 +106,23 @@ type Verdict struct {
 	Q        string // digest of the question
 	Round    int
 	Epoch    int64
-	Body     sentinel.Body // without notice
-	Comments []NewComment  // inline; posted once
-	Fresh    bool          // a model was asked in this run
+	Heard    int64            // newest timeline id that was read before the model was asked
+	Body     sentinel.Body    // without notice
+	Comments []NewComment     // inline; posted once
+	Owed     []sentinel.Owed  // conversations to be settled once it stands
+	Extra    []sentinel.Field // further fields of the sentinel, the caller's own
+	Fresh    bool             // a model was asked in this run
 }
 
 // Judgement is the part of v that decisions depend on.
 func (v Verdict) Judgement() Judgement {
-	return Judgement{Own: v.Own, Head: v.Head, Text: sentinel.Hash(v.Body.Text)}
+	var extra []sentinel.Field
+	for _, f := range v.Extra {
+		if f.Value != "" {
+			extra = append(extra, f)
+		}
+	}
+	return Judgement{Own: v.Own, Head: v.Head, Text: sentinel.Hash(v.Body.Text), Note: Note{v.Q, v.Base, v.Heard, extra}}
 }
 
 // Recorded is a role's verdict as its record has it, to go on with when no model
@@ -116,5 +135,5 @@ func Recorded(r Record) Verdict {
 	}
 	body.Notice = ""
 	s := r.Sentinel
-	return Verdict{Own: s.Own, Head: s.Head, Base: s.Base, Q: s.Q, Round: s.Round, Epoch: s.Epoch, Body: body}
+	return Verdict{Own: s.Own, Head: s.Head, Base: s.Base, Q: s.Q, Round: s.Round, Epoch: s.Epoch, Heard: s.Heard, Body: body, Owed: s.Owed, Extra: s.Extra}
 }

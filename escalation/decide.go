@@ -30,6 +30,21 @@ type Judgement struct {
 	Own  sentinel.Verdict
 	Head string // commit that was judged
 	Text string // sentinel.Hash of what the role says
+	Note Note
+}
+
+// Note is what a sentinel remembers of how its verdict came about: the question,
+// what was known when it was asked, and what the caller adds. It moves with every
+// answer, also with one that says the same, or the same would be asked for ever.
+type Note struct {
+	Q     string
+	Base  string
+	Heard int64
+	Extra []sentinel.Field
+}
+
+func (n Note) equal(s sentinel.Sentinel) bool {
+	return n.Q == s.Q && n.Base == s.Base && n.Heard == s.Heard && slices.Equal(n.Extra, s.Extra)
 }
 
 // Situation is everything that a decision depends on.
@@ -58,6 +73,7 @@ type Action struct {
 	Patch     *Record          // record whose body is to be replaced; nil for none
 	Supersede []Record         // to be marked as replaced, after the POST
 	Retire    *Record          // record to be marked as retired; nil for none
+	Settle    []Record         // records whose owed conversations are to be settled; nothing else is left to do
 	Withdraw  bool             // then take the account's verdict back, by asking for its review anew
 	Blockers  []Record         // records of other roles that hold the account, newest first
 	Reason    string           // one clause for the log
@@ -65,7 +81,7 @@ type Action struct {
 
 // Writes tells whether the action changes anything on the forge.
 func (a Action) Writes() bool {
-	return a.Post != "" || a.Patch != nil || a.Retire != nil || len(a.Supersede) > 0 || a.Withdraw
+	return a.Post != "" || a.Patch != nil || a.Retire != nil || len(a.Supersede) > 0 || a.Withdraw || len(a.Settle) > 0
 }
 
 // Desire is what the account should say, and why.
@@ -121,8 +137,26 @@ func (s Situation) judged(role string) bool {
 }
 
 // Decide is the decision table for one role's run: total, and the same for the
-// same situation.
+// same situation. What a verdict owes to conversations comes last, when the
+// verdict itself stands.
 func Decide(s Situation) Action {
+	a := s.verdict()
+	if cur, ok := s.Log.Current(s.Role); ok && !s.Closed && !s.Draft && s.Judgement.Head == s.Head && !a.Writes() && s.owes(cur) {
+		a.Outcome, a.Settle, a.Reason = Patched, []Record{cur}, settles
+	}
+	return a
+}
+
+const settles = "conversations are still to be settled"
+
+// owes tells whether the record's verdict on the head has conversations left to
+// settle, and can be told that they are.
+func (s Situation) owes(cur Record) bool {
+	return len(cur.Sentinel.Owed) > 0 && cur.Head() == s.Head && patchable(cur)
+}
+
+// verdict decides about the role's verdict.
+func (s Situation) verdict() Action {
 	cur, has := s.Log.Current(s.Role)
 	switch {
 	case s.Closed:
@@ -168,7 +202,8 @@ func (s Situation) comment(cur Record, has bool) Action {
 
 // same tells whether the role says what its record says, about the same commit.
 func (s Situation) same(cur Record) bool {
-	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Body == s.Judgement.Text
+	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Body == s.Judgement.Text &&
+		s.Judgement.Note.equal(cur.Sentinel)
 }
 
 func (s Situation) table(cur Record, has bool, want Desire) Action {

@@ -11,7 +11,7 @@ const sec = "sec"
 
 // judge is a situation in which sec has judged the head.
 func judge(own sentinel.Verdict, head string, opts ...func(*Situation)) Situation {
-	s := Situation{Role: sec, Judgement: Judgement{Own: own, Head: head, Text: sentinel.Hash(says(sec))}, Head: head}
+	s := Situation{Role: sec, Judgement: Verdict{Own: own, Head: head, Body: sentinel.Body{Text: says(sec)}}.Judgement(), Head: head}
 	for _, opt := range opts {
 		opt(&s)
 	}
@@ -317,5 +317,33 @@ func TestDesiredFromRecordsAlone(t *testing.T) {
 				t.Errorf("%+v", d)
 			}
 		})
+	}
+}
+
+// The same words in answer to another question are noted, or it would be asked again by every run.
+func TestTheSameAnswerToAnotherQuestionIsNoted(t *testing.T) {
+	for promise, change := range map[string]func(*Verdict){
+		"another question":       func(v *Verdict) { v.Q = "0f" },
+		"another base":           func(v *Verdict) { v.Base = h3 },
+		"more was known":         func(v *Verdict) { v.Heard = 200 },
+		"the caller adds a note": func(v *Verdict) { v.Extra = []sentinel.Field{{Key: "x", Value: "1"}} },
+	} {
+		v := Verdict{Own: changes, Head: h1, Fresh: true, Body: sentinel.Body{Text: says(sec)}}
+		change(&v)
+		f := history(review(sec, changes, changes, h1))
+		s := Situation{Log: f.log(), Role: sec, Judgement: v.Judgement(), Head: h1}
+		if got := describe(Decide(s)); got != "patched, patch 1" {
+			t.Errorf("%s: %s, want the note to be made", promise, got)
+		}
+		f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: f.log()}, false)
+		s.Log = f.log()
+		if got := describe(Decide(s)); got != "skipped" {
+			t.Errorf("%s: then %s, want nothing more", promise, got)
+		}
+	}
+	v := Verdict{Own: changes, Head: h1, Body: sentinel.Body{Text: says(sec)}, Extra: []sentinel.Field{{Key: "x"}}}
+	s := Situation{Log: history(review(sec, changes, changes, h1)).log(), Role: sec, Judgement: v.Judgement(), Head: h1}
+	if got := describe(Decide(s)); got != "skipped" {
+		t.Errorf("an empty field is no note: %s", got)
 	}
 }

@@ -166,6 +166,13 @@ func state(state sentinel.State) func(*forge, *Row) {
 	}
 }
 
+// owes is a review that was patched with conversations left to settle.
+func owes(f *forge, r *Row) {
+	f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) {
+		s.Owed = []sentinel.Owed{{Review: 1, Comment: 11}, {Review: 1, Comment: 12, Reopen: true}}
+	})
+}
+
 // edited is a person's change to the words.
 func edited(f *forge, r *Row) {
 	*f.text(r.ID) = strings.Replace(*f.text(r.ID), "looked at", "slept over", 1)
@@ -228,6 +235,9 @@ func describe(a Action) string {
 	}
 	if a.Withdraw {
 		words = append(words, "withdraw")
+	}
+	for _, r := range a.Settle {
+		words = append(words, fmt.Sprintf("settle %d", r.Row.ID))
 	}
 	return strings.Join(words, ", ")
 }

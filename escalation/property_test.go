@@ -102,7 +102,7 @@ func anySituation(t *rapid.T, log Log) (Situation, string) {
 	rare := func(name string) bool { return rapid.IntRange(0, 7).Draw(t, name) == 0 }
 	s := Situation{
 		Log: log, Role: pick(t, "acting", roleNames...),
-		Judgement: Judgement{Own: pick(t, "judged", verdicts...), Head: pick(t, "at", heads...), Text: sentinel.Hash(text)},
+		Judgement: Verdict{Own: pick(t, "judged", verdicts...), Head: pick(t, "at", heads...), Body: sentinel.Body{Text: text}}.Judgement(),
 		Closed:    rare("closed"), Draft: rare("draft"), OwnPull: rare("own pull"), Advisory: rare("advisory"),
 		NoApprove: rare("no approve"), RepostStale: rare("repost stale"),
 	}
@@ -264,7 +264,7 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 			case "job":
 				role, own := pick(t, "role", roleNames...), pick(t, "own", approved, changes)
 				text := pick(t, "text", says(role), "Something new.")
-				s := Situation{Log: f.log(), Role: role, Head: f.head, Judgement: Judgement{Own: own, Head: f.head, Text: sentinel.Hash(text)}}
+				s := Situation{Log: f.log(), Role: role, Head: f.head, Judgement: Verdict{Own: own, Head: f.head, Body: sentinel.Body{Text: text}}.Judgement()}
 				a := Decide(s)
 				f.apply(a, s, text)
 				w.own[role], w.at[role] = own, f.head

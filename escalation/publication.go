@@ -25,15 +25,29 @@ type Config struct {
 	Seen    Log     // what was read before the model was asked
 	Retire  string  // reconcile: role whose verdict is to be marked as retired
 
+	// Handoff is a comment that hands the pull request over to people, with its marker; nil
+	// for none. It is written once per count of rounds.
+	Handoff *Handover
+
 	Advisory    bool
 	NoApprove   bool
 	RepostStale bool
 	Siblings    []string
 	Force       bool // don't adopt what another run of the role has published meanwhile
+	Attach      bool // new inline comments of a patched verdict go into its review, where the server can; else into one beside it
 
 	Lock  string // content of the reaction that locks; "" for those who know that no two jobs share the account
 	Times LockTimes
 }
+
+// Handover is a comment that hands a pull request over to people.
+type Handover struct {
+	Mark sentinel.Handoff
+	Text string
+}
+
+// Body is the comment as it is written.
+func (h Handover) Body() string { return h.Text + "\n\n" + h.Mark.String() }
 
 // Bounds of a publication.
 const (
@@ -76,6 +90,7 @@ type Publication struct {
 	approved bool      // this run posted an approval
 	lost     time.Time // when the answer to a POST was lost; zero if none is
 	refused  bool      // a write other than a POST was refused
+	apart    bool      // the server can't attach comments to a submitted review
 	pending  int64
 	orphans  []int64 // recovered leftovers whose comments are known
 	ending   bool
@@ -134,7 +149,7 @@ func (p *Publication) Tell(r Reply) {
 		p.tellLock(r)
 	case AskReviews, AskTimeline, AskHead, AskComments:
 		p.tellReading(r)
-	case AskPost, AskEdit, AskSubmit, AskWithdraw:
+	case AskPost, AskEdit, AskSubmit, AskAttach, AskSettle, AskSay, AskWithdraw:
 		p.tellWrite(r)
 	case AskNothing:
 	}
@@ -311,7 +326,8 @@ func (p *Publication) act(r Reply) {
 	if cur, ok := p.log.Current(p.cfg.Role); ok {
 		p.Done.URL = cur.Row.URL
 	}
-	if !action.Writes() {
+	handover := !action.Writes() && !r.Closed && p.handsOver()
+	if !action.Writes() && !handover {
 		p.finish()
 		return
 	}
@@ -327,7 +343,15 @@ func (p *Publication) act(r Reply) {
 	}
 	p.rounds++
 	p.plan(action)
+	if handover {
+		p.queue = []Ask{{Kind: AskSay, Body: p.cfg.Handoff.Body(), About: p.cfg.Handoff.Mark.Role}}
+	}
 	p.write()
+}
+
+// handsOver tells whether the hand-off comment is still to be written.
+func (p *Publication) handsOver() bool {
+	return p.cfg.Handoff != nil && !p.log.HandedOff(p.cfg.Handoff.Mark)
 }
 
 // wantedHead is the commit that a publication is about; reconcile is about the
@@ -424,13 +448,15 @@ func (p *Publication) unknownOrphan() (int64, bool) {
 // leaveOut drops the inline comments whose findings are published by these.
 func (p *Publication) leaveOut(published []Comment) {
 	said := map[string]bool{}
+	// The same code may be wrong in two places, which the line tells apart.
+	name := func(m sentinel.Marker) string { return fmt.Sprintf("%s %s %v %d", m.Role, m.Key, m.Old, m.Line) }
 	for _, c := range published {
 		for _, m := range sentinel.Markers(c.Body) {
-			said[m.Role+" "+m.Key] = true
+			said[name(m)] = true
 		}
 	}
 	p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool {
-		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[m.Role+" "+m.Key] })
+		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[name(m)] })
 	})
 }
 
@@ -451,7 +477,11 @@ func (p *Publication) plan(a Action) {
 		}, About: a.As})
 	}
 	if a.Patch != nil {
+		p.beside(a, v)
 		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: a.Patch.Row.CommentID, Body: p.edited(a, v), About: a.As})
+	}
+	for _, r := range a.Settle {
+		p.settle(r)
 	}
 	if a.Retire != nil {
 		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: a.Retire.Row.CommentID, Body: p.folded(*a.Retire, sentinel.Retired, ""), About: a.Retire.Role()})
@@ -464,13 +494,49 @@ func (p *Publication) plan(a Action) {
 	}
 }
 
+// beside publishes the new inline comments of a verdict that is patched: an edit
+// can't carry any. They go before the edit that moves the head; a job that dies in
+// between leaves findings that the next one knows again.
+func (p *Publication) beside(a Action, v Verdict) {
+	if len(v.Comments) == 0 {
+		return
+	}
+	if p.cfg.Attach && !p.apart {
+		for _, c := range v.Comments {
+			p.queue = append(p.queue, Ask{Kind: AskAttach, Review: a.Patch.Row.ID, Inline: c, About: a.As})
+		}
+		return
+	}
+	findings := "a new finding"
+	if n := len(v.Comments); n > 1 {
+		findings = fmt.Sprintf("%d new findings", n)
+	}
+	body := sentinel.Body{Text: fmt.Sprintf("**%s has %s** at %.7s · the verdict is in [its review](%s)", a.As, findings, v.Head, a.Patch.Row.URL)}
+	p.queue = append(p.queue, Ask{Kind: AskPost, Beside: true, About: a.As, Post: NewReview{
+		Event: sentinel.Comment, Commit: v.Head, Comments: v.Comments, Body: body.With(sentinel.Sentinel{
+			Role: a.As, Version: sentinel.Version, Kind: sentinel.KindFindings, Head: v.Head, Run: p.postNonce(),
+		}, p.cfg.Key),
+	}})
+}
+
+// settle does what a record owes to conversations, and then notes in it that it
+// is done.
+func (p *Publication) settle(r Record) {
+	for _, o := range r.Sentinel.Owed {
+		p.queue = append(p.queue, Ask{Kind: AskSettle, Review: o.Review, Comment: o.Comment, Reopen: o.Reopen, Head: r.Head(), About: r.Role()})
+	}
+	s := r.Sentinel
+	s.Owed = nil
+	p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: r.Row.CommentID, Body: r.Body.With(s, p.cfg.Key), About: r.Role()})
+}
+
 // newBody is the body of a review to be posted.
 func (p *Publication) newBody(a Action, v Verdict) string {
 	body := v.Body
 	body.Notice = p.notice(a, v, a.Post == sentinel.RequestChanges)
 	return body.With(sentinel.Sentinel{
 		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
-		Round: v.Round, Epoch: v.Epoch, Q: v.Q, Base: v.Base, Run: p.postNonce(),
+		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Run: p.postNonce(), Owed: v.Owed, Extra: v.Extra,
 	}, p.cfg.Key)
 }
 
@@ -485,7 +551,7 @@ func (p *Publication) postNonce() string {
 // found stay as they were posted.
 func (p *Publication) edited(a Action, v Verdict) string {
 	s := a.Patch.Sentinel
-	s.Head, s.Base, s.Q, s.Round, s.Epoch = v.Head, v.Base, v.Q, v.Round, v.Epoch
+	s.Head, s.Base, s.Q, s.Round, s.Epoch, s.Heard, s.Owed, s.Extra = v.Head, v.Base, v.Q, v.Round, v.Epoch, v.Heard, v.Owed, v.Extra
 	body := v.Body
 	body.Notice = p.notice(a, v, a.Desired == sentinel.RequestChanges)
 	return body.With(s, p.cfg.Key)
@@ -553,6 +619,10 @@ func (p *Publication) tellWrite(r Reply) {
 		p.posts++
 	}
 	switch {
+	case r.Unsupported:
+		p.apart, p.queue = true, nil
+		p.read()
+		return
 	case r.Err != nil && r.Unknown && p.Ask.Kind == AskPost:
 		// Never repeated blindly: it may stand, or be pending.
 		p.lost, p.queue = r.Now, nil
@@ -572,10 +642,15 @@ func (p *Publication) tellWrite(r Reply) {
 	case r.Err != nil:
 		p.fail(FailedRequest, r.Err)
 		return
+	case p.Ask.Kind == AskPost && p.Ask.Beside:
+		p.verdict.Comments = nil
 	case p.Ask.Kind == AskPost:
 		p.approved = p.approved || p.Ask.Post.Event == sentinel.Approved
 		p.posted(r.Posted)
 		p.link(r.Posted)
+	case p.Ask.Kind == AskAttach:
+		attached := p.Ask.Inline
+		p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool { return c == attached })
 	}
 	p.write()
 }

@@ -42,6 +42,13 @@ func Reconcile(s Situation, retire string) Action {
 	if want.Waived && want.Event == sentinel.None {
 		a.Outcome = Waived
 	}
+	if !a.Writes() {
+		for _, cur := range s.Log.Standing() {
+			if s.owes(cur) {
+				a.Outcome, a.Settle, a.Reason = Patched, append(a.Settle, cur), settles
+			}
+		}
+	}
 	return a
 }
 

@@ -85,15 +85,23 @@ type NewComment struct {
 }
 
 // Comment is an inline comment of a review.
+//
+// A conversation is the comments with the same review, path and line, oldest
+// first; a person's reply is one more of them.
 type Comment struct {
-	ID       int64
-	Review   int64
-	Author   int64
-	Body     string // current text
-	Path     string
-	NewLine  int // 0 for a comment on the old side
-	OldLine  int // 0 for a comment on the new side
-	Resolver int64
+	ID            int64
+	Review        int64
+	Author        int64
+	Login         string // the author's
+	Body          string // current text
+	Path          string
+	NewLine       int    // 0 for a comment on the old side
+	OldLine       int    // 0 for a comment on the new side
+	Resolver      int64  // who resolved the conversation by this comment; 0: nobody
+	ResolverLogin string // "" if nobody
+	URL           string // its place on the pull request's page
+	Created       time.Time
+	Updated       time.Time // of the text: resolving doesn't change it
 }
 
 // Reaction is a user's reaction on the pull request.
@@ -131,6 +139,8 @@ type Log struct {
 	Records []Record
 	Entries []Entry // by id
 	Ignored []Ignored
+	// Approvals are the official ones of other accounts, as far as people gave them.
+	Approvals []Row
 }
 
 // Ignored is a review that looks like one of the bot's and isn't believed.
@@ -156,6 +166,9 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 		if row.Author != account {
 			if err == nil {
 				log.Ignored = append(log.Ignored, Ignored{row, "it is another account's"})
+			}
+			if approvesAsPerson(row) {
+				log.Approvals = append(log.Approvals, row)
 			}
 			continue
 		}
@@ -338,23 +351,21 @@ func (l Log) requestedAfter(row Row) bool {
 }
 
 // AskedAgain tells whether a person has asked for the account's review since the
-// record was posted. The account's own request is how it takes a verdict back.
+// model was asked for the record. The account's own request is how it takes a verdict back.
 func (l Log) AskedAgain(cur Record) bool {
 	return slices.ContainsFunc(l.Entries, func(e Entry) bool {
-		return e.Kind == EntryReviewRequest && e.Subject == l.Account && e.User != l.Account && !e.Removed && l.after(e, cur.Row)
+		return e.Kind == EntryReviewRequest && e.Subject == l.Account && e.User != l.Account && !e.Removed &&
+			l.after(e, cur.Row) && e.ID > cur.Sentinel.Heard
 	})
 }
 
-// Round is the role's round if it now judges head: how many heads it has
-// requested changes at, this one included.
-func (l Log) Round(role string, own sentinel.Verdict, head string) int {
-	cur, ok := l.Current(role)
-	switch {
-	case own == sentinel.RequestChanges && (!ok || cur.Head() != head || cur.Own() != own):
-		return cur.Sentinel.Round + 1
-	default:
-		return cur.Sentinel.Round
+// Newest is the id of the newest timeline entry that the log knows.
+func (l Log) Newest() int64 {
+	var id int64
+	for _, e := range l.Entries {
+		id = max(id, e.ID)
 	}
+	return id
 }
 
 // after tells whether a timeline entry is newer than a review.

@@ -26,14 +26,14 @@ func TestAPatchMovesOnlyWhatItMay(t *testing.T) {
 		f.edit(r.ID, func(b *sentinel.Body, s *sentinel.Sentinel) {
 			b.Text, b.Notice, b.Usage = "New.", sentinel.Notice("a", "u", sec, "approves"), "<sub>1</sub>"
 			s.Head, s.Q, s.Base, s.Round, s.Epoch, s.State, s.Version = h2, "0f", h3, 4, 77, sentinel.Superseded, 2
-			s.Extra = []sentinel.Field{{Key: "owed", Value: "1f3c9a2b"}}
+			s.Owed = []sentinel.Owed{{Review: 1, Comment: 2}}
 		})
 	})))
 	s := r.Sentinel
 	if r.Edited || r.Own() != changes || s.Event != changes || r.Role() != sec {
 		t.Errorf("identity: %+v", r)
 	}
-	if r.Head() != h2 || s.Q != "0f" || s.Base != h3 || s.Round != 4 || s.Epoch != 77 || s.State != sentinel.Superseded || s.Version != 2 || len(s.Extra) != 1 {
+	if r.Head() != h2 || s.Q != "0f" || s.Base != h3 || s.Round != 4 || s.Epoch != 77 || s.State != sentinel.Superseded || s.Version != 2 || len(s.Owed) != 1 {
 		t.Errorf("moved: %+v", s)
 	}
 	if r.Body.Text != "New." || r.Body.Notice == "" || r.Body.Usage == "" || s.Body != sentinel.Hash("New.") {

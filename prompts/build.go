@@ -23,9 +23,12 @@ type Request struct {
 type Input struct {
 	Role         string
 	Instructions string // of the role; see Instructions
-	Boundary     string // code in the boundary lines of Material and Feedback
+	Boundary     string // code in the boundary lines of Material
 	Material     string // fenced already
-	Feedback     string // earlier findings, fenced already; may be empty
+	Since        string // commit up to which the role has reviewed before, if the material is what changed since
+	Part, Parts  int    // which part of the pull request the material is, from 1, if it is one of several
+	Earlier      string // open findings of earlier rounds, fenced already with a code of its own; may be empty
+	Feedback     string // further feedback of the operator's; may be empty
 	Extra        string // the operator's own instructions; may be empty
 }
 
@@ -40,7 +43,14 @@ func Build(in Input) (Request, error) {
 		return Request{}, err
 	}
 	// The code stands here and not among the rules: those stay the same for every pull request.
-	material := "The code of the boundary lines is " + in.Boundary + ".\n\n" + in.Material
+	material := "The code of the boundary lines is " + in.Boundary + ".\n\n"
+	if in.Since != "" {
+		material += "You have reviewed this pull request up to the commit " + in.Since + ". The diff shows only what changed since; its old numbers count in that commit. Report what these changes bring in, not what was there before.\n\n"
+	}
+	if in.Parts > 1 {
+		material += fmt.Sprintf("The pull request is too long for one request: this is part %d of %d. What is in the other parts is reviewed apart.\n\n", in.Part, in.Parts)
+	}
+	material += in.Material
 	return Request{System: system, Material: material, Task: task}, nil
 }
 

@@ -35,7 +35,8 @@ func TestRequestsAreAsTheGoldenFilesShow(t *testing.T) {
 		inputs[role] = input(role)
 	}
 	full := input("security")
-	full.Feedback = "--- 5f0c1d2e findings\n1f3c9a2b high logic a.go:12 “Off by one”\n--- 5f0c1d2e end"
+	full.Earlier = "The code is 9d9d.\n\n## 1f3c9a2b · high\n\n--- 9d9d finding\na.go:12\nOff by one\n--- 9d9d end"
+	full.Feedback = "The testers found <nothing> & {{.Role}}."
 	full.Extra = "Mind that handlers run <in> parallel & {{.Boundary}}."
 	inputs["full"] = full
 	for name, in := range inputs {
@@ -75,7 +76,7 @@ func TestSystemPartIsTheSameForAllRoles(t *testing.T) {
 	}
 	for _, role := range append(slices.Clone(Roles), "somebody") {
 		in := input(role)
-		in.Feedback, in.Extra = "Feedback of "+role, "Extra for "+role
+		in.Earlier, in.Feedback, in.Extra = "Findings of "+role, "Feedback of "+role, "Extra for "+role
 		got, err := Build(in)
 		if err != nil {
 			t.Fatal(err)
@@ -88,25 +89,29 @@ func TestSystemPartIsTheSameForAllRoles(t *testing.T) {
 
 func TestOrderOfTheTask(t *testing.T) {
 	in := input("security")
-	in.Feedback, in.Extra = "FEEDBACK", "EXTRA"
+	in.Earlier, in.Feedback, in.Extra = "EARLIER", "FEEDBACK", "EXTRA"
 	r, err := Build(in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := -1
-	for _, part := range []string{"# Your role: security", Instructions("security"), "# Earlier findings", "FEEDBACK", "# From the people who run you", "EXTRA", "Now answer"} {
+	for _, part := range []string{"# Your role: security", Instructions("security"), "# Earlier findings", "still open", "EARLIER", "FEEDBACK", "# From the people who run you", "EXTRA", "Now answer"} {
 		at := strings.Index(r.Task, part)
 		if at <= last {
 			t.Errorf("%q isn't behind what precedes it:\n%s", part, r.Task)
 		}
 		last = at
 	}
-	in.Feedback = ""
+	in.Earlier, in.Feedback = "", ""
 	if r, err := Build(in); err != nil || !strings.Contains(r.Task, "EXTRA") || strings.Contains(r.Task, "Earlier findings") {
 		t.Errorf("the operator's instructions alone: %v\n%s", err, r.Task)
 	}
 	in.Feedback, in.Extra = "FEEDBACK", ""
 	if r, err := Build(in); err != nil || !strings.Contains(r.Task, "FEEDBACK") || strings.Contains(r.Task, "From the people") {
+		t.Errorf("the feedback alone: %v\n%s", err, r.Task)
+	}
+	in.Earlier, in.Feedback = "EARLIER", ""
+	if r, err := Build(in); err != nil || !strings.Contains(r.Task, "EARLIER\n\nNow answer") || strings.Contains(r.Task, "From the people") {
 		t.Errorf("the earlier findings alone: %v\n%s", err, r.Task)
 	}
 	bare, err := Build(input("security"))
@@ -124,11 +129,11 @@ func TestOrderOfTheTask(t *testing.T) {
 // escaped as if it were HTML.
 func TestDataIsNotATemplate(t *testing.T) {
 	const hostile = "{{.Boundary}} {{template \"base.md\" .}} <b>&amp;\" {{"
-	r, err := Build(Input{Role: hostile, Instructions: hostile, Boundary: "b0", Material: hostile, Feedback: hostile, Extra: hostile})
+	r, err := Build(Input{Role: hostile, Instructions: hostile, Boundary: "b0", Material: hostile, Earlier: hostile, Feedback: hostile, Extra: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Material != "The code of the boundary lines is b0.\n\n"+hostile || strings.Count(r.Task, hostile) != 4 {
+	if r.Material != "The code of the boundary lines is b0.\n\n"+hostile || strings.Count(r.Task, hostile) != 5 {
 		t.Errorf("%s\n%s", r.Material, r.Task)
 	}
 	if strings.Contains(r.Task, "b0") {

@@ -6,52 +6,208 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/sourcegraph/conc/pool"
 
 	"review-bot/prompts"
+	"review-bot/reviewer/budget"
 	"review-bot/reviewer/diff"
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/untrusted"
 )
 
 // question digests what the model is asked beside the pull request itself: the
-// model, the prompts, the threshold, the answer's form. A prompt file counts by
-// name; its content follows from the base commit, which the sentinel names too.
+// model, the prompts, the threshold, the answer's form, what of a diff it is
+// shown. A prompt file counts by name; its content follows from the base commit,
+// which the sentinel names too.
 func question(s Settings) string {
 	h := sha256.New()
-	sample, err := prompts.Build(prompts.Input{Role: s.Role, Instructions: s.Instructions, Extra: s.Extra, Feedback: s.Feedback})
+	sample, err := prompts.Build(prompts.Input{Role: s.Role, Instructions: s.Instructions, Extra: s.Extra, Earlier: "-", Feedback: s.Feedback})
 	if err != nil {
 		panic(fmt.Sprintf("reviewer: the embedded prompts don't render: %v", err)) // the suite renders them
 	}
 	for _, part := range []string{
 		s.Model, sample.System, sample.Task, s.PromptFile, string(s.BlockOn), fmt.Sprint(prompts.SchemaVersion), fmt.Sprint(s.Advisory),
+		strings.Join(s.Ignore, "\n"), fmt.Sprint(s.MaxTokens, s.MaxCalls),
 	} {
 		fmt.Fprintf(h, "%d\n%s\n", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// request builds what the model is asked.
-func request(s Settings, m material) (prompts.Request, error) {
+// maxDescription is how much of a pull request's description the model is shown,
+// in characters.
+const maxDescription = 20_000
+
+// call is one request to the model.
+type call struct {
+	req   prompts.Request
+	files []diff.File
+	shown func(id string) bool // which earlier findings are in it
+}
+
+// input is what every call of a run has in common.
+func (r *run) input(m material) prompts.Input {
+	return prompts.Input{
+		Role:         r.set.Role,
+		Instructions: strings.TrimSpace(cmp.Or(m.instructions, r.set.Instructions)),
+		Feedback:     strings.TrimSpace(r.set.Feedback),
+		Extra:        strings.TrimSpace(r.set.Extra),
+	}
+}
+
+// room is how many tokens of a request are left for the diff, beside all else.
+func (r *run) room(m material) (int, error) {
+	in := r.input(m)
+	in.Earlier, _ = finding.Feedback(m.earlier, r.set.MaxTokens, r.env.Secrets.Redact)
+	in.Since, in.Part, in.Parts = strings.Repeat("0", 40), 10, 10
+	in.Boundary = strings.Repeat("0", 32)
+	in.Material = fenced(in.Boundary, m, "", nil)
+	req, err := prompts.Build(in)
+	if err != nil {
+		return 0, err
+	}
+	taken := r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task)
+	if taken >= r.set.MaxTokens {
+		return 0, &Error{
+			Doing: "asking " + r.set.Model, Err: fmt.Errorf("instructions and earlier findings alone take %d tokens, and a request may have %d", taken, r.set.MaxTokens),
+			Next: "raise --max-input-tokens",
+		}
+	}
+	return r.set.MaxTokens - taken, nil
+}
+
+// fenced is the material of a call.
+func fenced(boundary string, m material, label string, files []diff.File) string {
+	return strings.Join([]string{
+		untrusted.Fence("title", boundary, m.title),
+		untrusted.Fence("description", boundary, m.body),
+		untrusted.Fence(label, boundary, rendered(files)),
+	}, "\n\n")
+}
+
+func rendered(files []diff.File) string {
 	var text strings.Builder
-	for _, f := range m.diff.Files {
+	for _, f := range files {
 		text.WriteString(f.Render())
 		text.WriteString("\n")
 	}
-	changes := text.String()
-	boundary := untrusted.Boundary(m.title, m.body, changes)
-	files, added, deleted := m.diff.Stat()
-	return prompts.Build(prompts.Input{
-		Role:         s.Role,
-		Instructions: strings.TrimSpace(cmp.Or(m.instructions, s.Instructions)),
-		Boundary:     boundary,
-		Material: strings.Join([]string{
-			untrusted.Fence("title", boundary, m.title),
-			untrusted.Fence("description", boundary, m.body),
-			untrusted.Fence(fmt.Sprintf("diff of %d files, %d lines added, %d deleted", files, added, deleted), boundary, changes),
-		}, "\n\n"),
-		Feedback: strings.TrimSpace(s.Feedback),
-		Extra:    strings.TrimSpace(s.Extra),
-	})
+	return text.String()
+}
+
+// calls are the requests of a round. An earlier finding is in the one that shows
+// its file, and in the first if none does.
+func (r *run) calls(m material, s scope) ([]call, error) {
+	parts := s.parts
+	if len(parts) == 0 {
+		parts = []budget.Part{{}} // earlier findings are still to be asked about
+	}
+	var calls []call
+	for i, part := range parts {
+		in := r.input(m)
+		changes := rendered(part.Files)
+		in.Boundary = untrusted.Boundary(m.title, m.body, changes)
+		d := diff.Diff{Files: part.Files}
+		n, added, deleted := d.Stat()
+		label := fmt.Sprintf("diff of %d files, %d lines added, %d deleted", n, added, deleted)
+		in.Material = fenced(in.Boundary, m, label, part.Files)
+		in.Since, in.Part, in.Parts = s.since, i+1, len(parts)
+		c := call{files: part.Files}
+		in.Earlier, c.shown = finding.Feedback(earlierOf(m.earlier, parts, i), r.set.MaxTokens, r.env.Secrets.Redact)
+		var err error
+		if c.req, err = prompts.Build(in); err != nil {
+			return nil, err
+		}
+		calls = append(calls, c)
+	}
+	return calls, nil
+}
+
+// earlierOf are the earlier findings that the n-th part is asked about.
+func earlierOf(earlier []finding.Earlier, parts []budget.Part, n int) []finding.Earlier {
+	if len(parts) == 1 {
+		return earlier
+	}
+	at := map[string]int{}
+	for i, part := range slices.Backward(parts) {
+		for _, f := range part.Files {
+			at[f.Path], at[f.OldPath] = i, i
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(earlier), func(e finding.Earlier) bool { return at[e.Place.Path] != n })
+}
+
+// ask asks the model, several parts side by side, and sums up what it cost. The
+// answers are in the order of the calls; with an error none counts.
+func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
+	began := r.env.Now()
+	answers, usages := make([]prompts.Answer, len(calls)), make([]Usage, len(calls))
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	for i, c := range calls {
+		p.Go(func(ctx context.Context) (err error) {
+			answers[i], usages[i], err = r.env.Model.Review(ctx, c.req)
+			return err
+		})
+	}
+	err := p.Wait()
+	var total Usage
+	for _, u := range usages {
+		total.Calls += u.Calls
+		total.Prompt += u.Prompt
+		total.Cached += u.Cached
+		total.Completion += u.Completion
+		if u.Model != "" && !slices.Contains(strings.Split(total.Model, ", "), u.Model) {
+			total.Model = strings.TrimPrefix(total.Model+", "+u.Model, ", ")
+		}
+	}
+	total.Seconds = r.env.Now().Sub(began).Seconds()
+	total.Cost = (float64(total.Prompt)*r.set.Price.In + float64(total.Completion)*r.set.Price.Out) / 1e6
+	r.result.Usage, r.result.ModelRequests = &total, total.Calls
+	return answers, err
+}
+
+// merge makes one list of findings of the answers, each anchored in the pull
+// request's diff. What two parts of a file both report counts once.
+func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) (fresh []finding.Finding, retained []string, summary string) {
+	type place struct {
+		key  string
+		side diff.Side
+		line int
+	}
+	newID := r.newIDBeside(m.earlier)
+	seen := map[place]int{}
+	var summaries []string
+	for n, answer := range answers {
+		if s.since != "" {
+			unnumbered(answer.Findings)
+		}
+		for _, f := range finding.Anchored(answer, m.diff, head, newID) {
+			p := place{f.Key, f.Place.Side, f.Place.Line}
+			if first, ok := seen[p]; ok && first != n {
+				continue
+			}
+			seen[p] = n
+			fresh = append(fresh, f)
+		}
+		retained = append(retained, answer.Retained...)
+		if text := strings.TrimSpace(answer.Summary); text != "" {
+			summaries = append(summaries, text)
+		}
+	}
+	return fresh, retained, strings.Join(summaries, " ")
+}
+
+// unnumbered drops the numbers of deleted lines, which count in the commit that
+// was reviewed before and not in the pull request's base: their code has to do.
+func unnumbered(findings []prompts.Finding) {
+	for i, f := range findings {
+		if f.Side == string(diff.Old) {
+			findings[i].Line, findings[i].EndLine = 0, 0
+		}
+	}
 }
 
 // clean masks secrets in what the model said, before any of it is published,
@@ -73,24 +229,10 @@ func clean(a prompts.Answer, secrets *untrusted.Masker) (prompts.Answer, int) {
 	return a, total
 }
 
-// unread lists the files whose content the model can't have seen.
-func unread(d diff.Diff) (files []diff.File, read int) {
-	for _, f := range d.Files {
-		if f.Binary {
-			files = append(files, f)
-		} else {
-			read++
-		}
+// shortened cuts a text that nobody has bounded.
+func shortened(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
 	}
-	return files, read
-}
-
-// ask asks the model and counts the time.
-func (r *run) ask(ctx context.Context, req prompts.Request) (prompts.Answer, error) {
-	began := r.env.Now()
-	answer, usage, err := r.env.Model.Review(ctx, req)
-	usage.Seconds = r.env.Now().Sub(began).Seconds()
-	r.result.Usage = &usage
-	r.result.ModelRequests = usage.Calls
-	return answer, err
+	return string([]rune(s)[:most]) + "\n(cut here)"
 }

@@ -7,6 +7,7 @@ import (
 	"review-bot/escalation"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/finding"
+	"review-bot/sentinel"
 )
 
 // Plan is what a run is going to write, as data. What --dry-run prints are the
@@ -19,9 +20,24 @@ type Plan struct {
 
 // Step is one write to the forge. Just one of its fields is set.
 type Step struct {
-	Post     *NewReview `json:"post,omitempty"`
-	Edit     *Edit      `json:"edit,omitempty"`
-	Withdraw bool       `json:"withdraw,omitempty"` // the account asks itself for a review
+	Post     *NewReview  `json:"post,omitempty"`
+	Attach   *Attachment `json:"attach,omitempty"`
+	Edit     *Edit       `json:"edit,omitempty"`
+	Settle   *Settlement `json:"settle,omitempty"`
+	Say      string      `json:"say,omitempty"`      // an ordinary comment
+	Withdraw bool        `json:"withdraw,omitempty"` // the account asks itself for a review
+}
+
+// Attachment is an inline comment that is added to a submitted review.
+type Attachment struct {
+	Review  int64      `json:"review"`
+	Comment NewComment `json:"comment"`
+}
+
+// Settlement closes a conversation, or opens it again.
+type Settlement struct {
+	Comment int64 `json:"comment"` // its oldest, or the finding's own
+	Reopen  bool  `json:"reopen,omitempty"`
 }
 
 // Edit replaces the body of a review.
@@ -31,17 +47,28 @@ type Edit struct {
 	Body    string `json:"body"`
 }
 
-func newPlan(a escalation.Action, asks []escalation.Ask) Plan {
+// newPlan lists the writes of an action, and what the verdict owes to
+// conversations, which comes behind it.
+func newPlan(a escalation.Action, asks []escalation.Ask, owed []sentinel.Owed) Plan {
 	p := Plan{Outcome: a.Outcome, Reason: a.Reason, Steps: []Step{}}
 	for _, ask := range asks {
 		switch ask.Kind {
 		case escalation.AskPost:
 			p.Steps = append(p.Steps, Step{Post: &ask.Post})
+		case escalation.AskAttach:
+			p.Steps = append(p.Steps, Step{Attach: &Attachment{ask.Review, ask.Inline}})
+		case escalation.AskSettle:
+			p.Steps = append(p.Steps, Step{Settle: &Settlement{ask.Comment, ask.Reopen}})
 		case escalation.AskEdit:
 			p.Steps = append(p.Steps, Step{Edit: &Edit{Comment: ask.Comment, About: ask.About, Body: ask.Body}})
 		case escalation.AskWithdraw:
 			p.Steps = append(p.Steps, Step{Withdraw: true})
 		default: // the others don't write
+		}
+	}
+	if len(a.Settle) == 0 && a.Writes() {
+		for _, o := range owed {
+			p.Steps = append(p.Steps, Step{Settle: &Settlement{o.Comment, o.Reopen}})
 		}
 	}
 	return p
@@ -58,12 +85,16 @@ func (p Plan) String() string {
 			fmt.Fprintf(&b, "\n  POST a review, event %s, at %.7s, %d inline\n\n%s", step.Post.Event, step.Post.Commit,
 				len(step.Post.Comments), indent(step.Post.Body, "    "))
 			for _, c := range step.Post.Comments {
-				line, side := c.NewLine, "new"
-				if c.OldLine != 0 {
-					line, side = c.OldLine, "old"
-				}
-				fmt.Fprintf(&b, "\n  inline on %s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body, "    "))
+				fmt.Fprintf(&b, "\n  inline on %s", commentText(c))
 			}
+		case step.Attach != nil:
+			fmt.Fprintf(&b, "\n  ATTACH to review %d on %s", step.Attach.Review, commentText(step.Attach.Comment))
+		case step.Say != "":
+			fmt.Fprintf(&b, "\n  COMMENT on the pull request\n\n%s", indent(step.Say, "    "))
+		case step.Settle != nil && step.Settle.Reopen:
+			fmt.Fprintf(&b, "\n  REOPEN the conversation of comment %d\n", step.Settle.Comment)
+		case step.Settle != nil:
+			fmt.Fprintf(&b, "\n  RESOLVE the conversation of comment %d\n", step.Settle.Comment)
 		case step.Edit != nil:
 			fmt.Fprintf(&b, "\n  PATCH the review of %s (comment %d)\n\n%s", step.Edit.About, step.Edit.Comment, indent(step.Edit.Body, "    "))
 		case step.Withdraw:
@@ -71,6 +102,14 @@ func (p Plan) String() string {
 		}
 	}
 	return b.String()
+}
+
+func commentText(c NewComment) string {
+	line, side := c.NewLine, "new"
+	if c.OldLine != 0 {
+		line, side = c.OldLine, "old"
+	}
+	return fmt.Sprintf("%s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body, "    "))
 }
 
 func indent(s, by string) string {
@@ -84,13 +123,13 @@ func indent(s, by string) string {
 // inlineComments are the findings that stand on lines of the diff. A comment's
 // path is the file's new name on both sides: Gitea shows comments beside a
 // file's lines by that name only.
-func inlineComments(findings []finding.Finding, role, head string) []NewComment {
+func inlineComments(findings []finding.Finding, role string, key sentinel.Key) []NewComment {
 	var list []NewComment
 	for _, f := range findings {
 		if f.Where != finding.Inline {
 			continue
 		}
-		c := NewComment{Path: f.Place.Path, Body: finding.Comment(f, role, head)}
+		c := NewComment{Path: f.Place.Path, Body: f.Inline(role, key)}
 		if f.Place.Side == diff.Old {
 			c.OldLine = f.Place.Line
 		} else {

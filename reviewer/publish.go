@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"review-bot/escalation"
+	"review-bot/reviewer/finding"
 	"review-bot/sentinel"
 )
 
@@ -17,11 +18,13 @@ type publisher struct {
 	env   Env
 	what  string // names the pull request in errors
 	log   func(phase string, began time.Time, format string, args ...any)
+
+	means Means // by which conversations were settled; "" if none was
 }
 
 // publish runs a publication to its end. It isn't cut off in the middle of a
 // request when ctx ends, but stops behind it and releases the lock.
-func (p publisher) publish(ctx context.Context) (escalation.Publication, error) {
+func (p *publisher) publish(ctx context.Context) (escalation.Publication, error) {
 	pub := escalation.Publish(p.cfg, p.env.Now())
 	for pub.Ask.Kind != escalation.AskNothing {
 		reply := p.carryOut(ctx, pub.Ask)
@@ -34,7 +37,7 @@ func (p publisher) publish(ctx context.Context) (escalation.Publication, error) 
 	return pub, p.explain(pub.Done)
 }
 
-func (p publisher) carryOut(ctx context.Context, ask escalation.Ask) escalation.Reply {
+func (p *publisher) carryOut(ctx context.Context, ask escalation.Ask) escalation.Reply {
 	began := p.env.Now()
 	if ask.Kind == escalation.AskWait {
 		p.env.Sleep(ctx, ask.Wait)
@@ -45,8 +48,14 @@ func (p publisher) carryOut(ctx context.Context, ask escalation.Ask) escalation.
 		switch ask.Kind {
 		case escalation.AskPost:
 			p.log("publish", began, "review %s, %d inline", ask.Post.Event, len(ask.Post.Comments))
+		case escalation.AskAttach:
+			p.log("publish", began, "1 inline comment attached")
 		case escalation.AskEdit:
 			p.log("publish", began, "review of %s edited", ask.About)
+		case escalation.AskSay:
+			p.log("publish", began, "hand-off comment of %s", ask.About)
+		case escalation.AskSettle:
+			p.settled(ask, r)
 		case escalation.AskSubmit:
 			p.log("publish", began, "what a job that died had left was published")
 		case escalation.AskWithdraw:
@@ -81,6 +90,15 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 		r.Posted, r.Err = forge.PostReview(ctx, ask.Post)
 	case escalation.AskEdit:
 		r.Err = forge.EditReview(ctx, ask.Comment, ask.Body)
+	case escalation.AskAttach:
+		r.Err = forge.Attach(ctx, ask.Review, ask.Inline)
+		if errors.Is(r.Err, ErrUnsupported) {
+			r.Unsupported, r.Err = true, nil
+		}
+	case escalation.AskSettle:
+		r.Edited, r.Err = settle(ctx, forge, cfg, ask)
+	case escalation.AskSay:
+		_, r.Err = forge.Say(ctx, ask.Body)
 	case escalation.AskSubmit:
 		r.Posted, r.Err = forge.SubmitPending(ctx, ask.Review, ask.Body)
 	case escalation.AskWithdraw:
@@ -91,8 +109,54 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 	return r
 }
 
+// settle closes a conversation or opens it again. Where the server can't, the
+// account's comment is edited instead. One that was deleted needs nothing more.
+func settle(ctx context.Context, forge Forge, cfg *escalation.Config, ask escalation.Ask) (edited bool, err error) {
+	err = forge.Resolve(ctx, ask.Comment, !ask.Reopen)
+	switch {
+	case errors.Is(err, ErrGone):
+		return false, nil
+	case !errors.Is(err, ErrUnsupported):
+		return false, err
+	}
+	comments, err := forge.Comments(ctx, ask.Review)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range comments {
+		if c.ID != ask.Comment || c.Author != cfg.Account {
+			continue
+		}
+		text := finding.Closed(c.Body, ask.Head, cfg.Key)
+		if ask.Reopen {
+			text = finding.Opened(c.Body, cfg.Key)
+		}
+		if text != c.Body {
+			err = forge.EditComment(ctx, c.ID, text)
+		}
+	}
+	if errors.Is(err, ErrGone) {
+		err = nil
+	}
+	return true, err
+}
+
+// settled notes by which means a conversation was settled.
+func (p *publisher) settled(ask escalation.Ask, r escalation.Reply) {
+	began, what := time.Time{}, "closed"
+	p.means = ByResolve
+	if ask.Reopen {
+		what = "opened again"
+	}
+	if r.Edited {
+		p.means = ByEdit
+		what += " by an edit, as the server can't"
+	}
+	p.log("publish", began, "conversation %d %s", ask.Comment, what)
+}
+
 // explain turns a publication's failure into a line that says what to do.
-func (p publisher) explain(d escalation.Done) error {
+func (p *publisher) explain(d escalation.Done) error {
 	if d.Err == nil {
 		return nil
 	}

@@ -44,6 +44,12 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	if err != nil {
 		return err
 	}
+	if st.unread != nil {
+		return st.unread
+	}
+	if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+		return err
+	}
 	r.noteLog(st.log)
 	r.progress("read", began, "%s with a verdict", count(len(st.log.Standing()), "role", "roles"))
 	if retire != "" {
@@ -54,7 +60,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Retire = retire
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, st.pull.Closed)
-	plan := newPlan(action, asks)
+	plan := newPlan(action, asks, nil)
 	r.progress("decide", time.Time{}, "gate {%s}, wanted %s → %s: %s", strings.Join(st.log.Gate().Names(), " "), action.Desired, plan.Outcome, plan.Reason)
 	log, d := st.log, foreseen(action, st.log)
 	switch {
@@ -62,7 +68,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		out.Plan = &plan
 		r.note("nothing was written")
 	case needed:
-		p := publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
+		p := &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
 		var pub escalation.Publication
 		pub, err = p.publish(ctx)
 		log, d = pub.Log(), pub.Done

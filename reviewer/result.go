@@ -29,25 +29,47 @@ type Result struct {
 	Headline string `json:"-"`              // verdict and why, for people
 }
 
+// Counted is how many of the findings count for the verdict.
+func (r Result) Counted() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.State.Counts() {
+			n++
+		}
+	}
+	return n
+}
+
 // FindingResult is a finding as it is reported to machines.
 type FindingResult struct {
 	ID       string           `json:"id"`
 	Path     string           `json:"path"`
 	Line     int              `json:"line"`
 	Side     string           `json:"side"`
-	Severity prompts.Severity `json:"severity"`
+	Severity prompts.Severity `json:"severity,omitempty"` // missing if it isn't known, as a person edited the comment: that counts as the worst
 	Category string           `json:"category"`
 	Title    string           `json:"title"`
 	State    finding.State    `json:"state"`
 	Where    finding.Where    `json:"where"`
+	URL      string           `json:"url,omitempty"`   // of its conversation, once it has one
+	Means    Means            `json:"means,omitempty"` // by which it was resolved or reopened in this run
 }
+
+// Means is how a conversation was settled.
+type Means string
+
+// The means.
+const (
+	ByResolve Means = "resolve" // by the server's own mark
+	ByEdit    Means = "edit"    // by editing the comment, where the server has no such mark
+)
 
 func results(findings []finding.Finding) []FindingResult {
 	list := []FindingResult{}
 	for _, f := range findings {
 		list = append(list, FindingResult{
 			ID: f.ID, Path: f.Place.Path, Line: f.Place.Line, Side: string(f.Place.Side), Severity: f.Severity,
-			Category: f.Category, Title: f.Title, State: f.State, Where: f.Where,
+			Category: f.Category, Title: f.Title, State: f.State, Where: f.Where, URL: f.URL,
 		})
 	}
 	return list

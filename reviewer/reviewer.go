@@ -59,10 +59,28 @@ type Reader interface {
 	Timeline(ctx context.Context, since time.Time, rows []Row) ([]Entry, error)
 	// File is a file's content at a commit or branch; the error is ErrNoFile if there is none.
 	File(ctx context.Context, path, ref string) ([]byte, error)
+	// Tree is every file of a commit: its blob's id, in full, by its path. Symbolic links are
+	// files, submodules are left out. commit is 40 hex digits; the error is ErrNoCommit if there
+	// is none, ErrTooLarge if there are thousands of files.
+	Tree(ctx context.Context, commit string) (map[string]string, error)
+	// Files reads files at a commit, as [Reader.Tree] takes it, in as few requests as the server
+	// can do with. What is missing or no file isn't in the map; without the commit the error is
+	// ErrNoCommit. A symbolic link's content is the path that it names.
+	Files(ctx context.Context, paths []string, commit string) (map[string][]byte, error)
 }
+
+// ErrUnavailable says that a server didn't answer, or failed, for a cause that may pass.
+var ErrUnavailable = errors.New("the server is not available")
 
 // ErrNoFile says that a repository has no such file at that commit.
 var ErrNoFile = errors.New("no such file")
+
+// ErrNoCommit says that a repository has no such commit, or has it no more: git
+// removes one that nothing leads to, some time after a forced push.
+var ErrNoCommit = errors.New("no such commit")
+
+// ErrTooLarge says that a list is too long to be read.
+var ErrTooLarge = errors.New("the list is too long to be read")
 
 // Publisher is what a run writes, and what it must see to write safely.
 //
@@ -81,6 +99,8 @@ type Publisher interface {
 	// RequestReview asks a user for a review. Asking the account itself takes its verdict back:
 	// the forge stops counting it.
 	RequestReview(ctx context.Context, login string) error
+	// Say writes an ordinary comment under the pull request; id is its timeline entry's.
+	Say(ctx context.Context, body string) (id int64, err error)
 }
 
 // ErrUnknown says that a write may or may not have happened.
@@ -104,11 +124,36 @@ type Reaction = escalation.Reaction
 // Comment is an inline comment of a review.
 type Comment = escalation.Comment
 
+// Settler closes and reopens conversations, which are the inline comments with
+// the same review, path and line. Its writes are sent once; see [Publisher] for
+// those whose outcome isn't known.
+type Settler interface {
+	// Resolve marks the conversation of an inline comment as resolved, or as open again. It is
+	// no error if it is so already. The error is ErrUnsupported where the server has no such
+	// endpoint, and ErrGone if the comment was deleted.
+	//
+	// The server keeps the mark on the very comment that is named, and goes by the oldest of a
+	// conversation: comment is to be that one.
+	Resolve(ctx context.Context, comment int64, resolved bool) error
+	// EditComment replaces the text of an inline comment of the account; ErrGone if it was deleted.
+	EditComment(ctx context.Context, comment int64, body string) error
+	// Attach adds an inline comment to a submitted review of the account; ErrUnsupported where
+	// the server can't, ErrGone if there is no such review.
+	Attach(ctx context.Context, review int64, comment NewComment) error
+}
+
+// ErrUnsupported says that the server has no such endpoint.
+var ErrUnsupported = errors.New("the server can't")
+
+// ErrGone says that what was to be changed isn't there any more.
+var ErrGone = errors.New("it isn't there any more")
+
 // Forge is one pull request on a server.
 type Forge interface {
 	Reader
 	Publisher
 	Locker
+	Settler
 }
 
 // NewReview is a review to be posted.
@@ -130,6 +175,7 @@ type Usage struct {
 	Cached     int     `json:"cached_tokens"` // of the prompt tokens
 	Completion int     `json:"completion_tokens"`
 	Seconds    float64 `json:"seconds"`
+	Cost       float64 `json:"cost,omitempty"` // by the prices that were given, in their currency
 }
 
 // Error is a failure as people read it: one line that says what the program was

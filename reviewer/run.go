@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"review-bot/escalation"
+	"review-bot/reviewer/budget"
 	"review-bot/reviewer/finding"
 	"review-bot/reviewer/untrusted"
 	"review-bot/sentinel"
@@ -20,14 +23,16 @@ type run struct {
 	env      Env
 	key      sentinel.Key
 	question string
+	tokens   budget.Counter
 	because  string // of the verdict, for the log
+	doubt    string // see the function of that name
 	result   Result
 }
 
 // Review runs the role once: read, ask, decide, publish. The result is filled
 // as far as the run came, also beside an error.
 func Review(ctx context.Context, set Settings, env Env) (Result, error) {
-	r := &run{set: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), question: question(set)}
+	r := &run{set: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), question: question(set), tokens: budget.NewCounter(set.Model)}
 	r.result = Result{Role: set.Role, DryRun: set.DryRun, Findings: []FindingResult{}, Gate: []string{}, Notes: []string{}}
 	err := r.review(ctx)
 	if err != nil {
@@ -44,7 +49,6 @@ func (r *run) review(ctx context.Context) error {
 		return err
 	}
 	r.result.Head = st.pull.Head
-	r.noteLog(st.log)
 	switch {
 	case st.pull.Closed:
 		r.result.Outcome = escalation.Closed
@@ -55,17 +59,19 @@ func (r *run) review(ctx context.Context) error {
 		r.note("the pull request is a draft: mark it ready, or give --review-drafts")
 		return nil
 	}
-	if cur, ok := st.log.Current(r.set.Role); ok && !r.set.Force && r.answered(cur, st) {
-		r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
-		return r.publish(ctx, st, escalation.Recorded(cur))
+	if st.unread != nil {
+		r.note("the history couldn't be read at first, so the model is asked: %v", st.unread)
+	} else if done, err := r.settledBefore(ctx, &st, began); done || err != nil {
+		return err
 	}
-	m, err := readMaterial(ctx, r.env.Forge, st.pull, r.set.PromptFile, r.env.Secrets)
+	m, err := r.gather(ctx, st)
 	if err != nil {
 		return err
 	}
 	files, added, deleted := m.diff.Stat()
-	r.progress("read", began, "%s, +%d −%d", count(files, "file", "files"), added, deleted)
+	r.progress("read", began, "%s, +%d −%d%s", count(files, "file", "files"), added, deleted, told(m.earlier))
 	if files == 0 {
+		r.noteLog(st.log)
 		r.result.Outcome = escalation.Skipped
 		r.note("the pull request changes nothing: push a change to have it reviewed")
 		return nil
@@ -73,66 +79,74 @@ func (r *run) review(ctx context.Context) error {
 	if m.masked > 0 {
 		r.note("%s masked in what the model was shown", count(m.masked, "value that looks like a secret was", "values that look like secrets were"))
 	}
-	v, err := r.judge(ctx, st, m)
+	v, err := r.judge(ctx, &st, m)
 	if err != nil {
 		return err
+	}
+	r.noteLog(st.log)
+	if r.set.DryRun { // nothing will be read again
+		if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+			return err
+		}
 	}
 	return r.publish(ctx, st, v)
 }
 
-// answered tells whether the record answers the question of this run: the same
-// one about the same head, and nobody has asked for another look since. A
-// prompt file counts as the same while the base branch is.
-func (r *run) answered(cur escalation.Record, st state) bool {
-	return cur.Head() == st.pull.Head && cur.Sentinel.Q == r.question &&
-		(r.set.PromptFile == "" || cur.Sentinel.Base == st.pull.Base) && !st.log.AskedAgain(cur)
+// settledBefore deals with a head about which no model needs to be asked: the
+// question is answered already, or the role has had its rounds.
+func (r *run) settledBefore(ctx context.Context, st *state, began time.Time) (bool, error) {
+	if r.set.Force {
+		return false, nil
+	}
+	answered, err := r.answered(ctx, *st)
+	capped := st.log.Capped(r.set.Role, st.pull.Head, r.set.MaxRounds)
+	if err != nil || !answered && !capped {
+		return false, err
+	}
+	if st.partial {
+		// What people did since must not be missed now.
+		if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+			return false, err
+		}
+		return r.settledBefore(ctx, st, began)
+	}
+	r.noteLog(st.log)
+	if capped {
+		return true, r.handOver(ctx, *st, began)
+	}
+	cur, _ := st.log.Current(r.set.Role)
+	r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
+	return true, r.publish(ctx, *st, escalation.Recorded(cur))
 }
 
-// judge asks the model and makes a verdict of its answer.
-func (r *run) judge(ctx context.Context, st state, m material) (escalation.Verdict, error) {
-	req, err := request(r.set, m)
+// answered tells whether the role's record answers the question of this run: the
+// same one about the same head, and nobody has asked for another look since, nor
+// replied in one of its conversations. A prompt file counts as the same while
+// the base branch is.
+func (r *run) answered(ctx context.Context, st state) (bool, error) {
+	cur, ok := st.log.Current(r.set.Role)
+	if !ok || cur.Head() != st.pull.Head || cur.Sentinel.Q != r.question ||
+		r.set.PromptFile != "" && cur.Sentinel.Base != st.pull.Base || st.log.AskedAgain(cur) {
+		return false, nil
+	}
+	known := field(cur.Sentinel, commentsField)
+	if _, comments := r.conversations(st.log); known == "" || known == strconv.Itoa(comments) {
+		return true, nil // as many comments as when the model was asked
+	}
+	earlier, err := r.recall(ctx, st)
 	if err != nil {
-		return escalation.Verdict{}, err
+		return false, err
 	}
-	pull, began := st.pull, r.env.Now()
-	answer, err := r.ask(ctx, req)
-	if err != nil {
-		return escalation.Verdict{}, err
-	}
-	u := r.result.Usage
-	r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), count(u.Calls, "call", "calls"))
-	answer, masked := clean(answer, r.env.Secrets)
-	if masked > 0 {
-		r.note("%s masked in the model's answer", count(masked, "value that looks like a secret was", "values that look like secrets were"))
-	}
-	findings := finding.Anchored(answer, m.diff, r.newID)
-	own := finding.Own(findings, r.set.BlockOn)
-	if r.set.Advisory {
-		own = sentinel.Comment
-	}
-	binary, read := unread(m.diff)
-	report := finding.Report{
-		Role: r.set.Role, Own: own, Head: pull.Head, Findings: findings, Threshold: r.set.BlockOn, Summary: answer.Summary,
-		Files: read, Repo: pull.Repo, Base: pull.MergeBase,
-	}
-	for _, f := range binary {
-		report.Unread = append(report.Unread, finding.Unread{Path: f.Path, Why: "binary"})
-	}
-	r.result.Findings, r.result.Headline = results(findings), report.Headline()
-	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(findings, r.set.BlockOn), r.set.BlockOn)
-	return escalation.Verdict{
-		Own: own, Head: pull.Head, Base: pull.Base, Q: r.question, Round: st.log.Round(r.set.Role, own, pull.Head), Fresh: true,
-		Body:     sentinel.Body{Text: report.Text(), Usage: usageLine(*u, pull.Head)},
-		Comments: inlineComments(findings, r.set.Role, pull.Head),
-	}, nil
+	return !slices.ContainsFunc(earlier, func(e finding.Earlier) bool {
+		return slices.ContainsFunc(e.Replies, func(reply finding.Reply) bool { return reply.ID > cur.Sentinel.Heard })
+	}), nil
 }
 
 // publish decides and writes.
 func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error {
-	cfg := config(r.set, st, r.key, r.nonce())
-	cfg.Role, cfg.Verdict, cfg.Advisory = r.set.Role, v, r.set.Advisory
+	cfg := r.config(st, v)
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)
-	plan := newPlan(action, asks)
+	plan := newPlan(action, asks, v.Owed)
 	r.result.Own, r.result.Rounds = v.Own, v.Round
 	r.progress("decide", time.Time{}, "own %s%s, gate {%s} → %s: %s", v.Own, r.because, strings.Join(st.log.Gate().Names(), " "), plan.Outcome, plan.Reason)
 	if r.set.DryRun || (!needed && !v.Fresh) {
@@ -146,10 +160,22 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 		}
 		return nil
 	}
-	p := publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
+	p := &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
 	done, err := p.publish(ctx)
 	r.report(cfg, done.Done)
+	for i, f := range r.result.Findings {
+		if f.Where == finding.Inline && (f.State == finding.Resolved || f.State == finding.Reopened) {
+			r.result.Findings[i].Means = p.means
+		}
+	}
 	return err
+}
+
+// config is the publication of the role's verdict.
+func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
+	cfg := config(r.set, st, r.key, r.nonce())
+	cfg.Role, cfg.Verdict, cfg.Advisory, cfg.Attach = r.set.Role, v, r.set.Advisory, r.set.Inline == InlineAttach
+	return cfg
 }
 
 // config is what every publication of these settings has in common.
@@ -209,7 +235,18 @@ func (r *run) progress(phase string, began time.Time, format string, args ...any
 	}
 }
 
-func (r *run) newID() string { return r.random(4) }
+// newIDBeside makes ids that no earlier finding has.
+func (r *run) newIDBeside(earlier []finding.Earlier) func() string {
+	return func() string {
+		for {
+			id := r.random(4)
+			if !slices.ContainsFunc(earlier, func(e finding.Earlier) bool { return e.ID == id }) {
+				return id
+			}
+		}
+	}
+}
+
 func (r *run) nonce() string { return r.random(16) }
 
 // random gives n bytes in hexadecimal.
@@ -227,7 +264,15 @@ func usageLine(u Usage, head string) string {
 	if u.Cached > 0 {
 		in += " (" + thousands(u.Cached) + " cached)"
 	}
-	return fmt.Sprintf("<sub>%s · %s, %s out · %.0f s · reviewed %.7s</sub>", untrusted.Line(u.Model, 60), in, thousands(u.Completion), u.Seconds, head)
+	if u.Cost > 0 {
+		in += ", " + thousands(u.Completion) + fmt.Sprintf(" out · cost %.4f", u.Cost)
+	} else {
+		in += ", " + thousands(u.Completion) + " out"
+	}
+	if u.Calls == 0 {
+		return fmt.Sprintf("<sub>no model was asked · at %.7s</sub>", head)
+	}
+	return fmt.Sprintf("<sub>%s · %s · %.0f s · reviewed %.7s</sub>", untrusted.Line(u.Model, 60), in, u.Seconds, head)
 }
 
 func thousands(n int) string {

@@ -2,6 +2,7 @@ package reviewer
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -22,6 +23,13 @@ type Settings struct {
 	Extra        string // the operator's further instructions
 	Feedback     string // further feedback, as given
 	BlockOn      prompts.Severity
+	Inline       Inline   // where new findings of a patched verdict go
+	Ignore       []string // globs of files that the model isn't shown
+	MaxTokens    int      // of one request to the model
+	MaxCalls     int      // requests to the model, for a diff that doesn't fit into one
+	MaxRounds    int      // heads at which the role requests changes, before it hands over to people; 0: no limit
+	Operators    []string // accounts that the hand-off calls
+	Price        Price
 	Advisory     bool
 	ReviewDrafts bool
 	DryRun       bool
@@ -31,6 +39,38 @@ type Settings struct {
 	Siblings     []string // roles that must have judged the head before it is approved
 	Lock         string   // reaction that locks the account; "" for none
 	LockTimes    escalation.LockTimes
+}
+
+// Price is what a model costs, per million tokens. Zero: not known.
+type Price struct{ In, Out float64 }
+
+// The defaults of what bounds a run.
+const (
+	DefaultMaxTokens = 100_000
+	DefaultMaxCalls  = 8
+	DefaultMaxRounds = 3
+)
+
+// Inline tells where new findings go when the verdict's review is patched, which
+// can't carry inline comments.
+type Inline string
+
+// The places. The first is the default.
+const (
+	InlineReview Inline = "review" // inline in a further review, which comments only
+	InlineAttach Inline = "attach" // inline in the verdict's review, where the server can attach; else as review
+	InlineBody   Inline = "body"   // in the verdict's body
+)
+
+// UnmarshalText reads it; the error names the valid values.
+func (i *Inline) UnmarshalText(text []byte) error {
+	switch v := Inline(text); v {
+	case InlineReview, InlineAttach, InlineBody:
+		*i = v
+		return nil
+	default:
+		return fmt.Errorf("%q is not one of review, attach, body", text)
+	}
 }
 
 // DefaultLock is the reaction that locks an account on a pull request. It is

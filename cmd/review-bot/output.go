@@ -118,7 +118,11 @@ func text(r reviewer.Result) string {
 		if f.Where == finding.InBody {
 			place += " (in the body)"
 		}
-		fmt.Fprintf(&b, "  %-8s  %s  %s\n", f.Severity, printable(place), printable(f.Title))
+		state := ""
+		if f.State != finding.New {
+			state = fmt.Sprintf(" (%s)", f.State)
+		}
+		fmt.Fprintf(&b, "  %-8s  %s  %s%s\n", f.Severity, printable(place), printable(f.Title), state)
 	}
 	notes(&b, r.Notes, r.Plan)
 	if r.ReviewURL != "" {
@@ -144,7 +148,7 @@ func (o *output) stepOutputs(r reviewer.Result) error {
 		return fmt.Errorf("writing the step's outputs: %w — check GITHUB_OUTPUT", err)
 	}
 	_, err = fmt.Fprintf(f, "outcome=%s\nevent=%s\nown=%s\nreview-url=%s\nfindings=%d\n",
-		r.Outcome, r.Event, r.Own, printable(r.ReviewURL), len(r.Findings))
+		r.Outcome, r.Event, r.Own, printable(r.ReviewURL), r.Counted())
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

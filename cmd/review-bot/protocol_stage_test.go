@@ -230,7 +230,8 @@ func (st stage) job(m *modeltest.Server, role string) job {
 }
 
 // blocking and approving are models with two inline findings each, on lines that
-// tell the role.
+// tell the role. They are others than those of a blocking model for the same
+// line, so that the one's findings aren't taken for the other's.
 func blocking(t *testing.T, line int) *modeltest.Server {
 	t.Helper()
 	return says(t, onLine(line), onLine(line+1))
@@ -238,7 +239,7 @@ func blocking(t *testing.T, line int) *modeltest.Server {
 
 func approving(t *testing.T, line int) *modeltest.Server {
 	t.Helper()
-	return says(t, severe(onLine(line), prompts.Low), severe(onLine(line+1), prompts.Low))
+	return says(t, severe(onLine(line+5), prompts.Low), severe(onLine(line+6), prompts.Low))
 }
 
 func onLine(n int) prompts.Finding { return at("b.txt", n, fmt.Sprintf("line %d of the file", n)) }

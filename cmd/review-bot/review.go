@@ -16,6 +16,9 @@ import (
 	"review-bot/sentinel"
 )
 
+// minTokens is room for the instructions and a little more.
+const minTokens = 4000
+
 type reviewCmd struct {
 	Role string `help:"Name of the reviewer. security, logic, tests, performance and docs have instructions of their own; any other reviews in general." placeholder:"NAME"`
 
@@ -31,9 +34,20 @@ type reviewCmd struct {
 	Feedback     string `help:"File of this machine with further feedback for the model." type:"path" placeholder:"FILE"`
 
 	BlockOn      *prompts.Severity `help:"Lowest severity that requests changes: low, medium, high, critical or never; default high." placeholder:"SEVERITY"`
+	Inline       *reviewer.Inline  `help:"Where new findings go when the verdict's review is edited in place, which can't carry inline comments: review (a further review that only comments), attach (into the review itself, where the server can) or body; default review." placeholder:"PLACE"`
+	Ignore       []string          `help:"Globs of files that the model isn't shown, as in .gitignore; !glob takes files back in, also from those ignored by default (vendored, generated, lock files)." placeholder:"GLOB,…"`
 	Advisory     bool              `help:"Comment only: the verdict never gates."`
 	ReviewDrafts bool              `help:"Review draft pull requests too."`
 	Force        bool              `help:"Ask the model, even if the same question about the same head is answered already."`
+
+	MaxRounds      *int          `help:"How many heads the role requests changes at before it hands over to people; 0: no limit; default 3." placeholder:"N"`
+	Operators      []string      `help:"Accounts that the hand-off comment calls; default: nobody." placeholder:"LOGIN,…"`
+	MaxInputTokens *int          `help:"Most tokens of one request to the model; a longer diff is split; default 100000." placeholder:"N"`
+	MaxCalls       *int          `help:"Most requests to the model for one diff; what is beyond is listed as not reviewed; default 8." placeholder:"N"`
+	FallbackModel  string        `help:"Model to ask when the first one keeps failing." placeholder:"NAME"`
+	Patience       time.Duration `help:"How long to try for an answer of a model server that is busy or broken, in all; default 10m." placeholder:"DURATION"`
+	PriceIn        float64       `help:"Price of a million tokens sent, to tell what a run costs." placeholder:"AMOUNT"`
+	PriceOut       float64       `help:"Price of a million tokens answered." placeholder:"AMOUNT"`
 
 	publishFlags
 
@@ -51,7 +65,10 @@ func (c *reviewCmd) Run(w *world) error {
 	w.mask = secrets(w.env, t.token, key)
 	out := newOutput(w, c.JSON)
 	forge := t.forge()
-	model := openai.New(openai.Config{BaseURL: c.BaseURL, APIKey: key, Model: set.Model})
+	model := openai.New(openai.Config{
+		BaseURL: c.BaseURL, APIKey: key, Model: set.Model, Fallback: c.FallbackModel, Patience: c.Patience, Sleep: sleep,
+		Progress: func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
+	})
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
 		Forge: forge, Model: model, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
@@ -101,7 +118,28 @@ func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t ta
 	set = reviewer.Settings{
 		Role: c.Role, Repo: t.owner + "/" + t.name, Number: t.number, Model: c.Model,
 		Instructions: prompts.Instructions(c.Role), Extra: c.Instructions,
-		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
+		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Inline: *cmp.Or(c.Inline, new(reviewer.InlineReview)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
+	}
+	set.Ignore, set.Operators, set.Price = c.Ignore, c.Operators, reviewer.Price{In: c.PriceIn, Out: c.PriceOut}
+	for _, n := range []struct {
+		flag        string
+		given       *int
+		least, none int
+		to          *int
+	}{
+		{"--max-rounds", c.MaxRounds, 0, reviewer.DefaultMaxRounds, &set.MaxRounds},
+		{"--max-input-tokens", c.MaxInputTokens, minTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
+		{"--max-calls", c.MaxCalls, 1, reviewer.DefaultMaxCalls, &set.MaxCalls},
+	} {
+		if *n.to = *cmp.Or(n.given, &n.none); *n.to < n.least {
+			return set, t, "", usage("%s %d is less than %d", n.flag, *n.to, n.least)
+		}
+	}
+	if c.Patience < 0 {
+		return set, t, "", usage("--patience %s is less than 0", c.Patience)
+	}
+	if c.PriceIn < 0 || c.PriceOut < 0 {
+		return set, t, "", usage("--price-in and --price-out are not below 0")
 	}
 	if err = c.apply(&set); err != nil {
 		return set, t, "", err

@@ -386,6 +386,8 @@ func TestFailures(t *testing.T) {
 	token := func(scopes ...string) string { return b.srv.NewToken(t, b.bot, scopes...) }
 	const scopes = "create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"
 	broken := modeltest.Reply{Content: `{"summary": "half`}
+	always := func(r modeltest.Reply) modeltest.Script { return modeltest.ByMatch(modeltest.Match{Reply: r}) }
+	brief := []string{"--patience", "200ms"}
 	for _, test := range []struct {
 		name   string
 		script modeltest.Script
@@ -403,11 +405,11 @@ func TestFailures(t *testing.T) {
 		{"unknown pull request", nil, map[string]string{"GITHUB_REF": "refs/pull/99/head"}, nil, 1, []string{"no such pull request", "check --repo and --pr"}},
 		{"unreachable server", nil, map[string]string{"GITHUB_SERVER_URL": "http://127.0.0.1:1"}, nil, 1, []string{"http://127.0.0.1:1 can't be reached", "check --server"}},
 		{"no Gitea there", nil, map[string]string{"GITHUB_SERVER_URL": "MODEL"}, nil, 1, []string{"no Gitea API answers there", "check --server"}},
-		{"unreachable model", nil, map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, nil, 1, []string{"asking scripted-1 at http://127.0.0.1:1/v1", "connection refused", "check --base-url"}},
+		{"unreachable model", nil, map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, brief, 1, []string{"asking scripted-1 at http://127.0.0.1:1/v1", "connection refused", "check --base-url"}},
 		{"broken JSON twice", modeltest.Sequence(broken, broken), nil, nil, 1, []string{"two answers in a row could not be used", "ends in the middle", "run the job again"}},
 		{"model says 401", modeltest.Sequence(modeltest.Fail(401, "Incorrect API key")), nil, nil, 1, []string{"401: Incorrect API key", "check OPENAI_API_KEY"}},
-		{"model says 500", modeltest.Sequence(modeltest.Fail(500, "overloaded")), nil, nil, 1, []string{"500: overloaded", "run the job again"}},
-		{"model cuts the connection", modeltest.Sequence(modeltest.Reply{Content: good.Content, Cut: modeltest.CutBody}), nil, nil, 1, []string{"asking scripted-1", "check --base-url"}},
+		{"model says 500", always(modeltest.Fail(500, "overloaded")), nil, brief, 1, []string{"500: overloaded", "run the job again"}},
+		{"model cuts the connection", always(modeltest.Reply{Content: good.Content, Cut: modeltest.CutBody}), nil, brief, 1, []string{"asking scripted-1", "check --base-url"}},
 		{"no prompt file in the base branch", nil, nil, []string{"--prompt-file", "NONE.md"}, 1, []string{"reading the prompt file NONE.md", "the base branch main has no such file"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

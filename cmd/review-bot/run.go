@@ -32,6 +32,7 @@ var errBlocked = &exitError{status: 3}
 type cli struct {
 	Review    reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
 	Reconcile reconcileCmd     `cmd:"" help:"Make the forge say what the roles' records come to; no model is asked."`
+	Rounds    roundsCmd        `cmd:"" help:"Tell at how many heads a reviewer has requested changes since the count last began anew."`
 	Version   kong.VersionFlag `help:"Print the version and exit."`
 }
 

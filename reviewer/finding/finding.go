@@ -27,8 +27,19 @@ const (
 // State tells what became of a finding in this round.
 type State string
 
-// New findings were not known before this round.
-const New State = "new"
+// What can become of a finding. New, Retained and Reopened ones count; the others
+// don't.
+const (
+	New      State = "new"      // not known before this round
+	Retained State = "retained" // still stands, nothing new is said about it
+	Reopened State = "reopened" // had been fixed, and is back
+	Resolved State = "resolved" // fixed, or explained soundly: its conversation is closed
+	Answered State = "answered" // the same, but a person spoke in its conversation, which stays open
+	Waived   State = "waived"   // a person who may do so closed its conversation
+)
+
+// Counts tells whether the verdict follows from findings of that state.
+func (s State) Counts() bool { return s == New || s == Retained || s == Reopened }
 
 // Finding is a defect with its place and identity.
 type Finding struct {
@@ -45,14 +56,22 @@ type Finding struct {
 	Code       []string // lines of the diff at Place, cut when too long to be shown; empty for findings in the body
 	Where      Where
 	Reason     string // why it stands in the body
+	Head       string // commit at which it was made
+	Blob       string // abbreviated id of the file's content at Head; "" if not known
+	URL        string // address of its conversation; "" while it has none
+
+	anchor    string // code, or words, that the key is made of
+	sameHead  bool   // an earlier finding that was made at this very head, by a run that died or was asked again
+	published string // its text where it stands in the body already
 }
 
 // Anchored gives every finding of an answer its place in the diff: on the line it
 // names, else where its quoted code stands, else in the body. None is dropped
 // but a repetition to the letter. The order is by severity, then by place.
 //
-// newID makes ids of 8 hex digits; it is asked again when one is taken.
-func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding {
+// head is the commit that the diff leads to. newID makes ids of 8 hex digits; it
+// is asked again when one is taken.
+func Anchored(answer prompts.Answer, d diff.Diff, head string, newID func() string) []Finding {
 	var list []Finding
 	ids, said := map[string]bool{}, map[string]bool{}
 	for _, a := range answer.Findings {
@@ -61,15 +80,23 @@ func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding
 		})
 		f := Finding{
 			State: New, Severity: a.Severity, Category: a.Category, Title: a.Title, Body: a.Body, Suggestion: a.Suggestion,
-			Place: place, OldPath: place.Path, Where: Inline,
+			Place: place, OldPath: place.Path, Where: Inline, Head: head,
 		}
-		anchor := a.Quote
+		if file, ok := d.File(place.Path); ok {
+			f.Blob = BlobOf(file)
+		}
+		anchor := firstLine(a.Quote)
 		if how == diff.Outside {
 			f.Where, f.Reason = InBody, reason
 		} else {
 			f.Code = code(d, &f)
 			anchor = f.Code[0]
 		}
+		if strings.TrimSpace(anchor) == "" {
+			// Nothing says which code is meant; the words have to tell two findings apart.
+			anchor = "\x00" + a.Title
+		}
+		f.anchor = anchor
 		f.Key = Key(place.Path, anchor, a.Category)
 		again := f.letters()
 		if said[again] {
@@ -82,12 +109,37 @@ func Anchored(answer prompts.Answer, d diff.Diff, newID func() string) []Finding
 		ids[f.ID] = true
 		list = append(list, f)
 	}
+	sorted(list)
+	return list
+}
+
+// sorted puts findings in order: by severity, then by place.
+func sorted(list []Finding) {
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), strings.Compare(a.Place.Path, b.Place.Path),
 			cmp.Compare(a.Place.Line, b.Place.Line))
 	})
-	return list
 }
+
+func firstLine(code string) string {
+	for line := range strings.Lines(code) {
+		if strings.TrimSpace(line) != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// BlobOf is the id of what a file holds behind the change, as far as the diff
+// tells; that of a file that is gone is all zeros.
+func BlobOf(f diff.File) string {
+	if f.Status == diff.Deleted {
+		return goneBlob
+	}
+	return f.NewBlob
+}
+
+const goneBlob = "0000000"
 
 // letters is all that a finding says. Only one that says the same of the same
 // lines is a repetition: the same code may be wrong in two places.
@@ -139,8 +191,9 @@ func Blocking(findings []Finding, threshold prompts.Severity) int {
 }
 
 // Marker is the hidden line that carries the finding's identity.
-func (f Finding) Marker(role, head string) sentinel.Marker {
-	return sentinel.Marker{
-		Role: role, ID: f.ID, Head: head, Severity: string(f.Severity), Category: f.Category, Key: f.Key, Version: sentinel.Version,
-	}
+func (f Finding) Marker(role string, key sentinel.Key) sentinel.Marker {
+	return key.SignMarker(sentinel.Marker{
+		Role: role, ID: f.ID, Head: f.Head, Severity: string(f.Severity), Category: f.Category, Key: f.Key,
+		Blob: f.Blob, Line: max(f.Place.Line, 0), Old: f.Place.Side == diff.Old, Version: sentinel.Version,
+	})
 }

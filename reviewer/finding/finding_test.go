@@ -77,7 +77,7 @@ func severe(s prompts.Severity, f prompts.Finding) prompts.Finding { f.Severity 
 
 func anchored(t testing.TB, diffText string, list ...prompts.Finding) []Finding {
 	t.Helper()
-	return Anchored(prompts.Answer{Findings: list}, parse(t, diffText), counter())
+	return Anchored(prompts.Answer{Findings: list}, parse(t, diffText), head, counter())
 }
 
 func TestAnchoredFindsAPlaceForEveryFinding(t *testing.T) {
@@ -180,7 +180,7 @@ func TestIDsAreUniqueThoughTheSourceRepeatsItself(t *testing.T) {
 		answer.Findings = append(answer.Findings, at("gone.go", i+1, ""))
 	}
 	seen := map[string]bool{}
-	for _, f := range Anchored(answer, parse(t, change), stutter) {
+	for _, f := range Anchored(answer, parse(t, change), head, stutter) {
 		if !sentinel.ValidID(f.ID) || seen[f.ID] {
 			t.Errorf("id %q is no id, or not the first of its kind", f.ID)
 		}
@@ -254,7 +254,7 @@ func TestAnchoredOfAnything(t *testing.T) {
 	d := parse(t, change)
 	rapid.Check(t, func(t *rapid.T) {
 		answer := prompts.Answer{Findings: rapid.SliceOfN(rapid.Custom(modelFinding), 0, 12).Draw(t, "findings")}
-		list := Anchored(answer, d, counter())
+		list := Anchored(answer, d, head, counter())
 		said := map[string]bool{}
 		words := func(title, body string) string { return diff.Fold(title) + "\x00" + diff.Fold(body) }
 		for _, f := range answer.Findings {

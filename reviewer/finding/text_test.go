@@ -17,6 +17,8 @@ import (
 	"review-bot/sentinel"
 )
 
+var testKey = sentinel.NewKey("token", "alice/shop", 42)
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // report is what a run makes of an answer to change.
@@ -24,6 +26,7 @@ func report(findings ...Finding) Report {
 	return Report{
 		Role: "security", Own: Own(findings, prompts.High), Head: head, Findings: findings, Threshold: prompts.High,
 		Summary: "Adds a *second* return. Mind @bob and #12.", Files: 2, Repo: "https://git.example.com/alice/shop", Base: base,
+		Pull: "https://git.example.com/alice/shop/pulls/42", Key: testKey,
 	}
 }
 
@@ -71,14 +74,14 @@ func splits(t interface {
 	var want []sentinel.Marker
 	for _, f := range r.Findings {
 		if f.Where == InBody {
-			want = append(want, f.Marker(r.Role, r.Head))
+			want = append(want, f.Marker(r.Role, r.Key))
 		}
 	}
 	markers := sentinel.Markers(text)
 	if len(markers) > len(want) {
 		t.Fatalf("%d markers for %d findings", len(markers), len(want))
 	}
-	if d := cmp.Diff(want[:len(markers)], append([]sentinel.Marker(nil), markers...)); d != "" && len(want) > 0 {
+	if d := cmp.Diff(want[:len(markers)], append([]sentinel.Marker(nil), markers...)); d != "" && len(markers) > 0 {
 		t.Fatalf("markers (-want +got):\n%s", d)
 	}
 	if left := len(want) - len(markers); left > 0 && !strings.Contains(text, count(left, "finding", "findings")+" more had no room here") {
@@ -134,14 +137,14 @@ func TestBodiesAreAsTheGoldenFilesShow(t *testing.T) {
 			got := splits(t, r) + "\n"
 			for i, f := range r.Findings {
 				if f.Where == Inline && i < 5 {
-					got += fmt.Sprintf("\n=== inline, %s:%d %s ===\n%s\n", f.Place.Path, f.Place.Line, f.Place.Side, Comment(f, r.Role, r.Head))
+					got += fmt.Sprintf("\n=== inline, %s:%d %s ===\n%s\n", f.Place.Path, f.Place.Line, f.Place.Side, f.Inline(r.Role, r.Key))
 				}
 			}
 			golden(t, name, got)
 		})
 	}
 	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil || len(files) != 10 {
+	if err != nil || len(files) != 13 {
 		t.Errorf("%d golden files, %v", len(files), err)
 	}
 }
@@ -232,7 +235,7 @@ func TestNothingGrowsWithoutBounds(t *testing.T) {
 			if inline.Place.EndLine != n {
 				t.Fatalf("it ends at line %d, want %d", inline.Place.EndLine, n)
 			}
-			comment := Comment(inline, "security", head)
+			comment := inline.Inline("security", testKey)
 			if len(comment) > 2*maxText {
 				t.Errorf("a comment of %d bytes on %s line 1 to %d, suggestion of %d bytes", len(comment), f.Side, n, len(suggestion))
 			}
@@ -265,7 +268,7 @@ func TestLinks(t *testing.T) {
 		"entities and line breaks": {"&lt;\n\t.go", "", diff.New, 1, 1, page + head + "/&lt%3B%0A%09.go#L1"},
 		"beyond ASCII":             {"ä/\xff.go", "", diff.New, 1, 1, page + head + "/%C3%A4/%FF.go#L1"},
 	} {
-		f := Finding{Where: Inline, Place: diff.Place{Path: tt.path, Side: tt.side, Line: tt.first, EndLine: tt.end}, OldPath: tt.old}
+		f := Finding{Where: Inline, Head: head, Place: diff.Place{Path: tt.path, Side: tt.side, Line: tt.first, EndLine: tt.end}, OldPath: tt.old}
 		r := report(f)
 		if got := r.link(f); got != tt.want {
 			t.Errorf("%s: %s, want %s", promise, got, tt.want)
@@ -289,15 +292,15 @@ func TestMarkersAreTheBotsOwn(t *testing.T) {
 			Summary:  hostile().Draw(t, "summary"),
 			Findings: rapid.SliceOfN(rapid.Custom(modelFinding), 0, 8).Draw(t, "findings"),
 		}
-		r := report(Anchored(answer, d, counter())...)
+		r := report(Anchored(answer, d, head, counter())...)
 		r.Summary = answer.Summary
 		for _, path := range rapid.SliceOfN(hostile(), 0, 3).Draw(t, "unread") {
 			r.Unread = append(r.Unread, Unread{path, "binary"})
 		}
 		splits(t, r)
 		for _, f := range r.Findings {
-			comment := Comment(f, r.Role, r.Head)
-			want := f.Marker(r.Role, r.Head)
+			comment := f.Inline(r.Role, r.Key)
+			want := f.Marker(r.Role, r.Key)
 			if d := cmp.Diff([]sentinel.Marker{want}, sentinel.Markers(comment)); d != "" {
 				t.Fatalf("markers of a comment (-want +got):\n%s\n%s", d, comment)
 			}

@@ -34,6 +34,9 @@ type Bench interface {
 	BeginReview(by, body string) (status int)
 	DeleteEntry(by string, comment int64) (status int)
 	Resolve(by string, comment int64) (status int)
+	Unresolve(by string, comment int64) (status int)
+	// Reply answers an inline comment of a submitted review.
+	Reply(by string, comment int64, body string) (reply int64)
 	Comment(by, body string) (comment int64)
 	Close(by string)
 	Reopen(by string)
@@ -103,6 +106,20 @@ func (m Memory) DeleteEntry(by string, comment int64) int {
 
 // Resolve is [Forge.Resolve].
 func (m Memory) Resolve(by string, comment int64) int { return statusOf(m.Forge.Resolve(by, comment)) }
+
+// Unresolve is [Forge.Unresolve].
+func (m Memory) Unresolve(by string, comment int64) int {
+	return statusOf(m.Forge.Unresolve(by, comment))
+}
+
+// Reply is [Forge.Reply]. No such comment is a mistake in the test.
+func (m Memory) Reply(by string, comment int64, body string) int64 {
+	id, err := m.Forge.Reply(by, comment, body)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
 
 // Comment is [Forge.Comment].
 func (m Memory) Comment(by, body string) int64 { return m.Forge.Comment(by, body) }

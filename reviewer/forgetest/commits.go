@@ -37,6 +37,7 @@ func (f *Forge) commit(parent string, edits map[string]string) string {
 	}
 	sha := hex.EncodeToString(h.Sum(nil))[:40]
 	if !f.has(sha) {
+		f.forgotten = slices.DeleteFunc(slices.Clone(f.forgotten), func(old string) bool { return old == sha })
 		f.history = append(f.history, commit{sha, parent, files})
 	}
 	return sha

@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +9,7 @@ import (
 const diffContext = 3
 
 // diff is the difference between two trees in git's form, with one hunk for each
-// file: from its first changed line to the last. The hashes of the index lines
-// are made up.
+// file: from its first changed line to the last.
 func diff(from, to map[string]string) []byte {
 	var b strings.Builder
 	for _, path := range paths(from, to) {
@@ -44,7 +42,8 @@ func fileDiff(b *strings.Builder, path string, from, to map[string]string) {
 	hunk(b, strings.SplitAfter(was, "\n"), strings.SplitAfter(is, "\n"))
 }
 
-func blob(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:7] }
+// blob is an id as an index line has it, in a small repository.
+func blob(text string) string { return blobID(text)[:7] }
 
 func hunk(b *strings.Builder, was, is []string) {
 	was, is = trimEmpty(was), trimEmpty(is)

@@ -12,6 +12,9 @@
 //	bot.PostReview(ctx, …)
 //	f.Push("author", map[string]string{"a.go": "package b\n"})
 //	f.Dismiss("owner", review, "agreed on the phone", false)
+//	f.Reply("author", comment, "because")    // in an inline comment's conversation
+//	f.Resolve("author", comment)
+//	f.Forget(old)                            // git has removed a commit: reviewer.ErrNoCommit
 //	ok, why := f.Mergeable()                 // what the merge endpoint would say
 //	other := f.Clone()                       // shares nothing that changes
 //	same := f.Key() == other.Key()           // ids renumbered, times relative to the clock
@@ -41,6 +44,6 @@
 // and, on a [Shared] forge, others of the account come in and mix their comments.
 //
 // Not modelled: teams, private repositories, site administrators, a second pull
-// request, merging itself, forced pushes, pushes to a closed pull request,
+// request, merging itself, forced pushes (but that old commits go), pushes to a closed pull request,
 // references between issues, and that lists have pages.
 package forgetest

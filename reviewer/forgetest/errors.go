@@ -19,6 +19,10 @@ func (v *View) explain(doing string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.Err, e.Next = context.Canceled, "run the job again"
+	case errors.Is(err, reviewer.ErrUnsupported):
+		e.Next = "go on without it"
+	case errors.Is(err, reviewer.ErrGone), errors.Is(err, reviewer.ErrNoCommit):
+		e.Next = "run the job again"
 	case !errors.As(err, &refusal):
 	case refusal.Status == http.StatusNoContent:
 		e.Err, e.Next = errors.New(changedNothing), "run the job again"

@@ -71,6 +71,7 @@ func TestAWriteWhoseAnswerIsLostHappensAndIsUnknown(t *testing.T) {
 		forgetest.PostReview:    func() error { _, err := bot.PostReview(ctx, review(t, bot, sentinel.Comment, "hm")); return err },
 		forgetest.EditReview:    func() error { return bot.EditReview(ctx, row.CommentID, "edited") },
 		forgetest.RequestReview: func() error { return bot.RequestReview(ctx, "bot2") },
+		forgetest.Say:           func() error { _, err := bot.Say(ctx, "hello"); return err },
 		forgetest.React:         func() error { _, _, err := bot.React(ctx, "rocket"); return err },
 	} {
 		key := f.Key()

@@ -29,6 +29,12 @@ func (f *Forge) Fingerprint() Fingerprint {
 	slices.Sort(reviewIDs)
 	reviewIDs = slices.Compact(reviewIDs)
 	slices.Sort(commentIDs)
+	counts := make(map[int64]int64, len(f.reviews))
+	for _, c := range f.comments {
+		if c.kind == inline {
+			counts[c.review]++
+		}
+	}
 	place := func(ids []int64, id int64) int64 {
 		i, ok := slices.BinarySearch(ids, id)
 		if !ok {
@@ -44,11 +50,12 @@ func (f *Forge) Fingerprint() Fingerprint {
 	for _, push := range f.pushes {
 		b = text(number(b, push.by), push.old, push.new, push.mergeBase)
 	}
+	b = text(b, f.forgotten...)
 	p.Pull = sha256.Sum256(b)
 
 	b = b[:0]
 	for _, r := range f.reviews {
-		b = number(b, place(reviewIDs, r.id), r.author, flag(r.official), flag(r.dismissed), f.now-r.created)
+		b = number(b, place(reviewIDs, r.id), r.author, flag(r.official), flag(r.dismissed), counts[r.id], f.now-r.created)
 		b = text(b, string(r.state), r.commit, r.body)
 	}
 	p.Reviews = sha256.Sum256(b)

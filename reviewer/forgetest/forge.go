@@ -12,7 +12,7 @@ import (
 // see [Shared] for more.
 type Forge struct {
 	site    *site     // never changes, shared by clones
-	history []commit  // commits are only appended, never changed
+	history []commit  // commits are appended, or the list is replaced; never changed
 	rule    *rule     // replaced, never changed
 	users   []Account // replaced, never changed
 
@@ -28,7 +28,8 @@ type Forge struct {
 	reviews     []review
 	comments    []comment
 	reactions   []reaction
-	lastReview  int64 // the last id given
+	forgotten   []string // commits, in order; replaced, never changed
+	lastReview  int64    // the last id given
 	lastComment int64
 }
 
@@ -38,6 +39,8 @@ type site struct {
 	repo   string
 	number int64
 	author int64
+
+	noResolve, attach bool // see [Options]
 }
 
 // rule is a branch protection; see [Protection].
@@ -102,7 +105,7 @@ func New(o Options) *Forge {
 	f := &Forge{
 		users: slices.Clone(o.Accounts), now: o.Now.Unix(), title: o.Title, body: o.Body,
 	}
-	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID}
+	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, noResolve: o.NoResolve, attach: o.Attach}
 	f.Protect(o.Protection)
 	f.base = f.commit("", o.Base)
 	f.mergeBase = f.base

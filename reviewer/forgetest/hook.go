@@ -11,6 +11,8 @@ const (
 	GetPull       Op = "Pull"
 	GetDiff       Op = "Diff"
 	GetFile       Op = "File"
+	GetTree       Op = "Tree"
+	GetFiles      Op = "Files"
 	GetReviews    Op = "Reviews"
 	GetTimeline   Op = "Timeline"
 	GetComments   Op = "Comments"
@@ -19,14 +21,18 @@ const (
 	EditReview    Op = "EditReview"
 	SubmitPending Op = "SubmitPending"
 	RequestReview Op = "RequestReview"
+	Say           Op = "Say"
 	React         Op = "React"
 	Unreact       Op = "Unreact"
+	Resolve       Op = "Resolve"
+	EditComment   Op = "EditComment"
+	Attach        Op = "Attach"
 )
 
 // Writes tells whether the request changes something.
 func (o Op) Writes() bool {
 	switch o {
-	case PostReview, EditReview, SubmitPending, RequestReview, React, Unreact:
+	case PostReview, EditReview, SubmitPending, RequestReview, Say, React, Unreact, Resolve, EditComment, Attach:
 		return true
 	default:
 		return false

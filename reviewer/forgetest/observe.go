@@ -129,11 +129,25 @@ func (o *Observer) view(b *strings.Builder, name string, rows []reviewer.Row, id
 		}
 		slices.SortFunc(comments, func(a, b reviewer.Comment) int { return cmp.Compare(a.ID, b.ID) })
 		for _, c := range comments {
-			fmt.Fprintf(b, "\t\tinline in %d by %s at %q new %d old %d resolved by %s: %q\n",
-				ids.reviews[c.Review], o.names[c.Author], c.Path, c.NewLine, c.OldLine, o.names[c.Resolver], c.Body)
+			fmt.Fprintf(b, "\t\t%s\n", o.inline(c, ids))
 		}
 	}
 	return nil
+}
+
+func (o *Observer) inline(c reviewer.Comment, ids ranks) string {
+	author, resolver := o.names[c.Author], o.names[c.Resolver]
+	text := fmt.Sprintf("inline in %d by %s at %q new %d old %d resolved by %s: %q", ids.reviews[c.Review], author, c.Path, c.NewLine, c.OldLine, resolver, c.Body)
+	if c.Login != o.Bench.Login(author) || c.ResolverLogin != "" && c.ResolverLogin != o.Bench.Login(resolver) || (c.ResolverLogin == "") != (c.Resolver == 0) {
+		text += fmt.Sprintf(" with the odd logins %q and %q", c.Login, c.ResolverLogin)
+	}
+	if !strings.HasSuffix(c.URL, fmt.Sprintf("#issuecomment-%d", c.ID)) {
+		text += " with the odd address " + c.URL
+	}
+	if c.Created.IsZero() || c.Updated.Before(c.Created) {
+		text += fmt.Sprintf(" with the odd times %v and %v", c.Created, c.Updated)
+	}
+	return text
 }
 
 func (o *Observer) row(r reviewer.Row, ids ranks) string {

@@ -61,6 +61,8 @@ type Options struct {
 	URL        string            // the server's; "": https://forge.example
 	Repo       string            // owner/name; "": owner/app
 	Number     int64             // of the pull request; 0: 1
+	NoResolve  bool              // the server can't resolve conversations: Gitea before 1.26, Forgejo
+	Attach     bool              // the server can add comments to a submitted review: Forgejo
 }
 
 // Gone as a file's text means that there is no such file.

@@ -174,31 +174,6 @@ func (f *Forge) Comment(by, body string) int64 {
 	return f.addComment(comment{kind: escalation.EntryComment, author: f.user(by).ID, body: body})
 }
 
-// Reply answers an inline comment: a further comment of the same review at the
-// same line.
-func (f *Forge) Reply(by string, id int64, body string) (int64, error) {
-	c := f.comment(id)
-	if c == nil || c.kind != inline {
-		return 0, errNotFound
-	}
-	return f.addComment(comment{kind: inline, author: f.user(by).ID, review: c.review, body: body, path: c.path, line: c.line}), nil
-}
-
-// Resolve marks the conversation that the inline comment began as resolved.
-func (f *Forge) Resolve(by string, id int64) error {
-	u, c := f.user(by), f.comment(id)
-	switch {
-	case c == nil || c.kind != inline:
-		return errNotFound
-	case u.ID != f.site.author && u.Access < AccessWrite && !f.official(u.ID):
-		return errForbidden
-	}
-	if c.resolver == 0 {
-		c.resolver = u.ID
-	}
-	return nil
-}
-
 // Close closes the pull request without merging it.
 func (f *Forge) Close(by string) {
 	if !f.closed {

@@ -30,4 +30,6 @@ var (
 	errForbidden error = refuse(http.StatusForbidden, "unknown API error: 403")
 	errNotFound  error = refuse(http.StatusNotFound, "The target couldn't be found.")
 	errInternal  error = refuse(http.StatusInternalServerError, "")
+	// An endpoint that the server doesn't have.
+	errNoEndpoint error = refuse(http.StatusMethodNotAllowed, "")
 )

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func RandomStep(number int, intn func(n int) int) Step {
 	s := Step{
 		// What the bot does comes most often. A search for a smaller example goes to the front.
 		Kind: pick("rest", "post", "post", "post", "post", "post", "edit", "edit", "push", "push", "dismiss", "dismiss", "request", "request", "request",
-			"react", "unreact", "unrequest", "undismiss", "submit", "begin", "delete", "resolve", "comment", "close", "merge base"),
+			"react", "unreact", "unrequest", "undismiss", "submit", "begin", "delete", "resolve", "resolve", "unresolve", "reply", "edit inline", "comment", "close", "merge base"),
 		Who:    pick("bot", "bot", "bot", "bot2", "bot2", "owner", "outsider"),
 		Target: intn(6),
 		Body:   fmt.Sprintf("step %d", number),
@@ -140,11 +141,10 @@ func (s Step) Run(o *Observer) (string, error) {
 		return Outcome(as.Unreact(o.ctx, s.Whom)), nil
 	case "begin":
 		return status(o.Bench.BeginReview(s.Who, s.Body)), nil
-	case "resolve":
-		return s.resolve(o)
+	case "resolve", "unresolve", "reply", "edit inline":
+		return s.onInline(o)
 	case "comment":
-		o.Bench.Comment(s.Who, s.Body)
-		return "ok", nil
+		return s.comment(o)
 	default:
 		return s.onPull(o)
 	}
@@ -218,23 +218,57 @@ func (s Step) onEntry(o *Observer) (string, error) {
 	return Outcome(o.Bench.As(s.Who).EditReview(o.ctx, e.ID, s.Body)), nil
 }
 
-func (s Step) resolve(o *Observer) (string, error) {
+// onInline does something with one of the inline comments that the owner sees:
+// as a person, or (Extra) as the bot does.
+func (s Step) onInline(o *Observer) (string, error) {
+	all, err := s.inlines(o)
+	if err != nil || len(all) == 0 {
+		return "nothing there", err
+	}
+	as, id := o.Bench.As(s.Who), all[s.Target%len(all)].ID
+	switch {
+	case s.Kind == "reply":
+		o.Bench.Reply(s.Who, id, s.Body)
+		return "ok", nil
+	case s.Kind == "edit inline":
+		return Outcome(as.EditComment(o.ctx, id, s.Body)), nil
+	case s.Extra:
+		return Outcome(as.Resolve(o.ctx, id, s.Kind == "resolve")), nil
+	case s.Kind == "resolve":
+		return status(o.Bench.Resolve(s.Who, id)), nil
+	default:
+		return status(o.Bench.Unresolve(s.Who, id)), nil
+	}
+}
+
+func (s Step) inlines(o *Observer) ([]reviewer.Comment, error) {
 	rows, err := o.Bench.As("owner").Reviews(o.ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	var all []reviewer.Comment
 	for _, r := range rows {
-		if r.Comments == 0 {
+		if r.Comments == 0 || r.State == escalation.RowPending {
 			continue
 		}
 		comments, err := o.Bench.As("owner").Comments(o.ctx, r.ID)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		slices.SortFunc(comments, func(a, b reviewer.Comment) int { return int(a.ID - b.ID) })
-		return status(o.Bench.Resolve(s.Who, comments[s.Target%len(comments)].ID)), nil
+		all = append(all, comments...)
 	}
-	return "nothing there", nil
+	slices.SortFunc(all, func(a, b reviewer.Comment) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// comment writes an ordinary comment, as a person or (Extra) as the bot does.
+func (s Step) comment(o *Observer) (string, error) {
+	if !s.Extra {
+		o.Bench.Comment(s.Who, s.Body)
+		return "ok", nil
+	}
+	_, err := o.Bench.As(s.Who).Say(o.ctx, s.Body)
+	return Outcome(err), nil
 }
 
 // onPull pushes to, closes or reopens the pull request.

@@ -141,7 +141,7 @@ func (f *Forge) row(r review) reviewer.Row {
 		Commit: r.commit, CommentID: f.entryOf(r.id), Submitted: at(r.created), Comments: f.inlineCount(r.id),
 	}
 	if row.CommentID != 0 {
-		row.URL = fmt.Sprintf("%s#issuecomment-%d", f.url(), row.CommentID)
+		row.URL = f.pageOf(row.CommentID)
 	}
 	return row
 }
@@ -178,14 +178,29 @@ func (v *View) Comments(ctx context.Context, id int64) ([]reviewer.Comment, erro
 			if c.kind != inline || c.review != id {
 				continue
 			}
-			out := reviewer.Comment{ID: c.id, Review: id, Author: c.author, Body: c.body, Path: c.path, Resolver: c.resolver}
-			if c.line < 0 {
-				out.OldLine = -c.line
-			} else {
-				out.NewLine = c.line
-			}
-			list = append(list, out)
+			list = append(list, f.inline(c))
 		}
 		return list, nil
 	})
+}
+
+func (f *Forge) inline(c comment) reviewer.Comment {
+	out := reviewer.Comment{
+		ID: c.id, Review: c.review, Author: c.author, Login: f.byID(c.author).Login, Body: c.body, Path: c.path,
+		URL: f.pageOf(c.id), Created: at(c.created), Updated: at(c.updated),
+	}
+	if c.resolver != 0 {
+		out.Resolver, out.ResolverLogin = c.resolver, f.byID(c.resolver).Login
+	}
+	if c.line < 0 {
+		out.OldLine = -c.line
+	} else {
+		out.NewLine = c.line
+	}
+	return out
+}
+
+// pageOf is where a comment stands on the pull request's page.
+func (f *Forge) pageOf(comment int64) string {
+	return fmt.Sprintf("%s#issuecomment-%d", f.url(), comment)
 }

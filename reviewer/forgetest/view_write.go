@@ -164,6 +164,17 @@ func (v *View) RequestReview(ctx context.Context, login string) error {
 	})
 }
 
+// Say writes an ordinary comment.
+func (v *View) Say(ctx context.Context, body string) (int64, error) {
+	doing := "commenting on " + v.what()
+	if blank(body) {
+		return 0, v.explain(doing, errNoText)
+	}
+	return request(ctx, v, Say, doing, func(f *Forge) (int64, error) {
+		return f.addComment(comment{kind: escalation.EntryComment, author: v.account, body: body}), nil
+	})
+}
+
 func (v *View) write(ctx context.Context, op Op, doing string, serve func(f *Forge) error) error {
 	_, err := request(ctx, v, op, doing, func(f *Forge) (struct{}, error) { return struct{}{}, serve(f) })
 	return err

@@ -47,6 +47,10 @@ type Client struct {
 	cfg      Config
 	http     *http.Client
 	requests *atomic.Int64
+	listings listings
+
+	batchTime time.Duration // see the constant
+	oneByOne  atomic.Bool   // several files in one request is what the server can't
 }
 
 // New makes a client. Nothing is sent.
@@ -73,7 +77,7 @@ func New(cfg Config) *Client {
 	client := retry.StandardClient()
 	// The inner client has followed what may be followed; the outer one would go on by net/http's rules.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{cfg: cfg, http: client, requests: requests}
+	return &Client{cfg: cfg, http: client, requests: requests, batchTime: batchTime}
 }
 
 // Requests is how many requests have been sent so far.
@@ -139,10 +143,14 @@ func (c *Client) sdk(ctx context.Context) (*sdk.Client, error) {
 	return client, nil
 }
 
-// get reads one JSON page that the SDK has no faithful type for. n is the
+// get reads one JSON page that the SDK has no faithful type for. total is the
 // server's X-Total-Count, or -1.
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (resp *sdk.Response, total int, err error) {
-	ctx = context.WithValue(ctx, methodKey{}, http.MethodGet)
+	return c.fetch(context.WithValue(ctx, methodKey{}, http.MethodGet), path, query, into)
+}
+
+// fetch is get without a second try.
+func (c *Client) fetch(ctx context.Context, path string, query url.Values, into any) (resp *sdk.Response, total int, err error) {
 	u := c.cfg.Server + "/api/v1" + path
 	if len(query) > 0 {
 		u += "?" + query.Encode()
@@ -183,9 +191,10 @@ func (c *Client) path(rest string, args ...any) string {
 }
 
 // what names the pull request in errors.
-func (c *Client) what() string {
-	return fmt.Sprintf("%s/%s#%d", c.cfg.Owner, c.cfg.Name, c.cfg.Number)
-}
+func (c *Client) what() string { return fmt.Sprintf("%s#%d", c.repo(), c.cfg.Number) }
+
+// repo names the repository in errors.
+func (c *Client) repo() string { return c.cfg.Owner + "/" + c.cfg.Name }
 
 // Account is the user whose token it is.
 func (c *Client) Account(ctx context.Context) (reviewer.User, error) {
@@ -258,23 +267,6 @@ func (c *Client) Diff(ctx context.Context) ([]byte, error) {
 		return nil, c.explain(doing, "", nil, err)
 	}
 	data, resp, err := client.GetPullRequestDiff(c.cfg.Owner, c.cfg.Name, c.cfg.Number, sdk.PullRequestDiffOptions{})
-	if err != nil {
-		return nil, c.explain(doing, "write:repository", resp, err)
-	}
-	return data, nil
-}
-
-// File reads a file at a commit or branch.
-func (c *Client) File(ctx context.Context, path, ref string) ([]byte, error) {
-	doing := fmt.Sprintf("reading %s at %s of %s/%s", path, ref, c.cfg.Owner, c.cfg.Name)
-	client, err := c.read(ctx)
-	if err != nil {
-		return nil, c.explain(doing, "", nil, err)
-	}
-	data, resp, err := client.GetFile(c.cfg.Owner, c.cfg.Name, ref, path)
-	if resp != nil && resp.StatusCode == http.StatusNotFound {
-		return nil, reviewer.ErrNoFile
-	}
 	if err != nil {
 		return nil, c.explain(doing, "write:repository", resp, err)
 	}

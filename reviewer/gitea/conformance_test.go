@@ -223,6 +223,14 @@ func (b *realBench) Resolve(by string, comment int64) int {
 	return b.call(by, http.MethodPost, fmt.Sprintf("/pulls/comments/%d/resolve", comment), nil)
 }
 
+func (b *realBench) Unresolve(by string, comment int64) int {
+	return b.call(by, http.MethodPost, fmt.Sprintf("/pulls/comments/%d/unresolve", comment), nil)
+}
+
+func (b *realBench) Reply(by string, comment int64, body string) int64 {
+	return b.pull.Reply(b.t, b.site.users[by], comment, body)
+}
+
 func (b *realBench) Comment(by, body string) int64 { return b.pull.Say(b.t, b.site.users[by], body) }
 
 func (b *realBench) patch(by string, body map[string]any) {

@@ -36,8 +36,18 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Err, e.Next = context.Canceled, "run the job again"
 	case errors.Is(err, errEndless):
 		e.Next = "open another pull request: this one has grown too long to be read"
-	case errors.Is(err, errUnchanged):
+	case errors.Is(err, errUnchanged), errors.Is(err, errEmpty), errors.Is(err, errHoles), errors.Is(err, errUnread), errors.Is(err, errNotCommit):
 		e.Next = "run the job again; if it happens again, report it with this line"
+	case errors.Is(err, errOther):
+		e.Next = "remove that branch or tag"
+	case errors.Is(err, reviewer.ErrNoCommit):
+		e.Next = "run the job again: the branch was rewritten meanwhile"
+	case errors.Is(err, reviewer.ErrTooLarge):
+		e.Next = "go on without it, or raise DEFAULT_GIT_TREES_PER_PAGE in the server's app.ini"
+	case errors.Is(err, reviewer.ErrUnsupported):
+		e.Next = "go on without it, or use a server that can (Gitea resolves since 1.26, Forgejo attaches)"
+	case errors.Is(err, reviewer.ErrGone):
+		e.Next = "run the job again: it reads anew what is there"
 	case errors.Is(err, errNoRepo):
 		e.Next = "check --repo (GITHUB_REPOSITORY) and that the account may read the repository"
 	case code == http.StatusUnauthorized:
@@ -81,11 +91,20 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Err = errors.New(message)
 		e.Next = "check --server, --repo and --pr"
 	}
+	if code == http.StatusTooManyRequests || code >= http.StatusInternalServerError || code == 0 && (urlErr != nil || netErr != nil) {
+		e.Err = passingError{e.Err}
+	}
 	if errors.Is(err, reviewer.ErrUnknown) {
 		e.Err = unknownError{e.Err}
 	}
 	return e
 }
+
+// passingError is an error with ErrUnavailable in its chain and not in its words.
+type passingError struct{ error }
+
+func (passingError) Is(target error) bool { return target == reviewer.ErrUnavailable }
+func (e passingError) Unwrap() error      { return e.error }
 
 // oneLine folds a server's words into a line of bearable length; some answer
 // with whole pages.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,6 +56,11 @@ var reads = []call{
 	{"Pull", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Pull(ctx); return err }},
 	{"Diff", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Diff(ctx); return err }},
 	{"File", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.File(ctx, "R.md", "main"); return err }},
+	{"Tree", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Tree(ctx, commit); return err }},
+	{"Files", http.MethodGet, func(ctx context.Context, c *Client) error {
+		_, err := c.Files(ctx, []string{"a", "b"}, commit)
+		return err
+	}},
 	{"Reviews", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Reviews(ctx); return err }},
 	{"Timeline", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Timeline(ctx, time.Time{}, nil); return err }},
 	{"Comments", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Comments(ctx, 7); return err }},
@@ -71,6 +77,7 @@ var writes = []call{
 	{"SubmitPending", http.MethodPost, func(ctx context.Context, c *Client) error { _, err := c.SubmitPending(ctx, 7, "text"); return err }},
 	{"RequestReview", http.MethodPost, func(ctx context.Context, c *Client) error { return c.RequestReview(ctx, "bot") }},
 	{"EditReview", http.MethodPatch, func(ctx context.Context, c *Client) error { return c.EditReview(ctx, 981, "text") }},
+	{"Say", http.MethodPost, func(ctx context.Context, c *Client) error { _, err := c.Say(ctx, "text"); return err }},
 	{"Unreact", http.MethodDelete, func(ctx context.Context, c *Client) error { return c.Unreact(ctx, "eyes") }},
 	// A failing server is an answer here: not acquired.
 	{"React", http.MethodPost, func(ctx context.Context, c *Client) error {
@@ -79,6 +86,11 @@ var writes = []call{
 			return errors.New("added")
 		}
 		return err
+	}},
+	{"Resolve", http.MethodPost, func(ctx context.Context, c *Client) error { return c.Resolve(ctx, 981, true) }},
+	{"EditComment", http.MethodPatch, func(ctx context.Context, c *Client) error { return c.EditComment(ctx, 981, "text") }},
+	{"Attach", http.MethodPost, func(ctx context.Context, c *Client) error {
+		return c.Attach(ctx, 7, reviewer.NewComment{Path: "a.go", NewLine: 3, Body: "text"})
 	}},
 }
 
@@ -253,7 +265,7 @@ func TestWhetherAWriteHappened(t *testing.T) {
 		"422": {status(http.StatusUnprocessableEntity, `{"message":"reject your own pull is not allowed"}`), false, "the server refuses it (422): reject your own pull is not allowed — run the job again; if it happens again, report it with this line"},
 		"429": {status(http.StatusTooManyRequests, ""), false, "the server answers 429, too many requests — run the job again later"},
 	} {
-		for _, w := range writes[:4] {
+		for _, w := range slices.Concat(writes[:5], writes[7:]) {
 			if w.name == "RequestReview" && strings.HasPrefix(promise, "200") {
 				continue // its answer isn't read
 			}
@@ -324,6 +336,11 @@ func TestErrorLines(t *testing.T) {
 		"no scope to edit":   {"EditReview", status(403, scope), "editing a review on alice/shop#42: the token lacks scope write:issue — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
 		"no scope to post":   {"PostReview", status(403, scope), "posting a review on alice/shop#42: the token lacks scope write:repository — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
 		"no scope to read":   {"Diff", status(403, scope), "reading the diff of alice/shop#42: the token lacks scope write:repository — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
+		"no scope to settle": {"Resolve", status(403, scope), "resolving a conversation on alice/shop#42: the token lacks scope write:repository — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
+		"no scope to word":   {"EditComment", status(403, scope), "editing an inline comment on alice/shop#42: the token lacks scope write:issue — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
+		"no right to settle": {"Resolve", status(403, `{"message":"user should have permission to resolve comment"}`), "resolving a conversation on alice/shop#42: the server forbids it: user should have permission to resolve comment — give the account write access to the repository"},
+		"not to be settled":  {"Resolve", status(400, `{"message":"comment is not a review comment"}`), "resolving a conversation on alice/shop#42: the server answered 400: comment is not a review comment — check --server (GITHUB_SERVER_URL)"},
+		"no word of why":     {"EditComment", status(403, ""), "editing an inline comment on alice/shop#42: the server forbids it: status 403 — give the account write access to the repository"},
 		"another server":     {"Account", page, "asking whose token this is: no Gitea API answers there (404) — check --server (GITHUB_SERVER_URL): it is the address of the forge's front page"},
 		"no such repository": {"Pull", status(404, `{"message":"not found"}`), "reading alice/shop#42: no such repository, or this token may not see it — check --repo (GITHUB_REPOSITORY) and that the account may read the repository"},
 		"no such pull": {"Pull", func(w http.ResponseWriter, r *http.Request) {

@@ -464,7 +464,11 @@ func TestAFailingPageIsAnError(t *testing.T) {
 func TestCommentsAreReadFromBothSides(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode([]object{
-			{"id": 1, "pull_request_review_id": 7, "user": object{"id": 3}, "body": "a", "path": "x.go", "position": 12, "original_position": 0, "resolver": object{"id": 5}},
+			{
+				"id": 1, "pull_request_review_id": 7, "user": object{"id": 3, "login": "bot"}, "body": "a", "path": "x.go", "position": 12, "original_position": 0,
+				"resolver": object{"id": 5, "login": "ann"}, "html_url": "https://forge/a/b/pulls/1#issuecomment-1",
+				"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:06Z",
+			},
 			{"id": 2, "pull_request_review_id": 7, "user": nil, "body": "b", "path": "x.go", "position": 0, "original_position": 9, "resolver": nil},
 		})
 	})
@@ -473,7 +477,11 @@ func TestCommentsAreReadFromBothSides(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []reviewer.Comment{
-		{ID: 1, Review: 7, Author: 3, Body: "a", Path: "x.go", NewLine: 12, Resolver: 5},
+		{
+			ID: 1, Review: 7, Author: 3, Login: "bot", Body: "a", Path: "x.go", NewLine: 12, Resolver: 5, ResolverLogin: "ann",
+			URL:     "https://forge/a/b/pulls/1#issuecomment-1",
+			Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Updated: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC),
+		},
 		{ID: 2, Review: 7, Body: "b", Path: "x.go", OldLine: 9},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	sdk "code.gitea.io/sdk/gitea"
@@ -103,8 +104,8 @@ func (c *Client) EditReview(ctx context.Context, commentID int64, body string) e
 	return nil
 }
 
-// Comments lists a review's inline comments. The server gives them in no order
-// and without pages.
+// Comments lists a review's inline comments, people's replies among them. The
+// server gives them in no order and without pages.
 func (c *Client) Comments(ctx context.Context, review int64) ([]reviewer.Comment, error) {
 	doing := "reading the inline comments of a review on " + c.what()
 	client, err := c.read(ctx)
@@ -119,12 +120,13 @@ func (c *Client) Comments(ctx context.Context, review int64) ([]reviewer.Comment
 	for _, item := range list {
 		comment := reviewer.Comment{
 			ID: item.ID, Review: item.ReviewID, Body: item.Body, Path: item.Path, NewLine: int(item.LineNum), OldLine: int(item.OldLineNum),
+			URL: item.HTMLURL, Created: item.Created, Updated: item.Updated,
 		}
 		if item.Reviewer != nil {
-			comment.Author = item.Reviewer.ID
+			comment.Author, comment.Login = item.Reviewer.ID, item.Reviewer.UserName
 		}
 		if item.Resolver != nil {
-			comment.Resolver = item.Resolver.ID
+			comment.Resolver, comment.ResolverLogin = item.Resolver.ID, item.Resolver.UserName
 		}
 		comments = append(comments, comment)
 	}
@@ -160,6 +162,26 @@ func (c *Client) RequestReview(ctx context.Context, login string) error {
 		return c.explain(doing, "write:repository", resp, unsure(resp, err))
 	}
 	return nil
+}
+
+// Say writes an ordinary comment. It is sent once, whatever comes back.
+func (c *Client) Say(ctx context.Context, body string) (int64, error) {
+	doing := "commenting on " + c.what()
+	if strings.TrimSpace(body) == "" {
+		return 0, c.explain(doing, "", nil, errEmpty)
+	}
+	client, err := c.write(ctx)
+	if err != nil {
+		return 0, c.explain(doing, "", nil, err)
+	}
+	comment, resp, err := client.CreateIssueComment(c.cfg.Owner, c.cfg.Name, c.cfg.Number, sdk.CreateIssueCommentOption{Body: body})
+	if err == nil && comment.ID == 0 {
+		err = errors.New("the answer doesn't name what was written")
+	}
+	if err != nil {
+		return 0, c.explain(doing, "write:issue", resp, unsure(resp, err))
+	}
+	return comment.ID, nil
 }
 
 // React adds a reaction. Of several who try at once exactly one is answered 201;

@@ -1,16 +1,17 @@
 // Package openai asks OpenAI-compatible model servers. It is the only importer
 // of the go-openai client, and the place where such servers' differences live.
+//
+// A server that is busy, broken or out of reach is asked again, with a patience
+// that bounds the whole of a review, and a second model can stand in for the
+// first. Both are said in lines for people: see [Config.Progress].
 package openai
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
+	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,24 +27,61 @@ type Config struct {
 	BaseURL string // ends in the version, as in https://api.openai.com/v1; empty for that one
 	APIKey  string // may be empty: local servers don't ask for one
 	Model   string
-	Timeout time.Duration     // of a whole Review, retries included; 0 for DefaultTimeout
+
+	// Fallback is the model on the same server that is asked, from the start, when
+	// Model isn't there, fails four times in a row, asks for a longer wait than there
+	// is, or has used up half of Patience; empty for none.
+	Fallback string
+	// Patience bounds a whole Review: requests, waits and the fallback; 0 for
+	// DefaultPatience.
+	Patience time.Duration
+	// Timeout bounds one request, which is tried again; 0 for half of Patience.
+	Timeout time.Duration
 	HTTP    http.RoundTripper // nil for the default transport
+
+	// Progress is told before each wait and when the fallback takes over: a line of
+	// our own words, none of the server's. Calls come one at a time; may be nil.
+	Progress func(line string)
+	Now      func() time.Time                     // nil for time.Now
+	Sleep    func(context.Context, time.Duration) // returns early when the context ends; nil for a real one
 }
 
-// DefaultTimeout bounds one Review.
-const DefaultTimeout = 10 * time.Minute
+// DefaultPatience bounds one Review.
+const DefaultPatience = 10 * time.Minute
 
-// Client asks one model. It is safe for concurrent use.
+// Client asks one model, and perhaps another in its place. It is safe for
+// concurrent use.
 type Client struct {
-	cfg Config
-	api *openai.Client
+	cfg    Config
+	api    *openai.Client
+	models []*model       // the one to ask, and the fallback
+	jitter func() float64 // from 0 to 1
+
+	telling sync.Mutex
+}
+
+// model is a name and what was found out about its server's ways.
+type model struct {
+	name string
 
 	mu   sync.Mutex
 	form form
 }
 
+func (m *model) known() form {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.form
+}
+
+func (m *model) learn(f form) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.form = max(m.form, f)
+}
+
 // form is how the answer's shape is asked for. Servers that refuse one get the
-// next; what was found out holds for the client's life.
+// next; what was found out holds for the client's life, for each model apart.
 type form int
 
 const (
@@ -62,47 +100,76 @@ func New(cfg Config) *Client {
 	} else {
 		cfg.BaseURL = c.BaseURL
 	}
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
+	}
 	if cfg.Timeout == 0 {
-		cfg.Timeout = DefaultTimeout
+		cfg.Timeout = cfg.Patience / 2
 	}
-	c.HTTPClient = &http.Client{Transport: cfg.HTTP, CheckRedirect: sameServer}
-	return &Client{cfg: cfg, api: openai.NewClientWithConfig(c)}
-}
-
-// sameServer follows no redirect to another server, as the key would go there too
-// (net/http keeps it for other ports and for http after https), nor one that
-// would turn the question into a GET.
-func sameServer(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	if len(via) > 3 || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method {
-		return fmt.Errorf("it redirects to %s, which is not followed", shown(req.URL.String()))
+	if cfg.HTTP == nil {
+		cfg.HTTP = http.DefaultTransport
 	}
-	return nil
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = sleep
+	}
+	c.HTTPClient = &http.Client{Transport: recorder{cfg.HTTP}, CheckRedirect: sameServer}
+	client := &Client{cfg: cfg, api: openai.NewClientWithConfig(c), models: []*model{{name: cfg.Model}}, jitter: rand.Float64}
+	if cfg.Fallback != "" && cfg.Fallback != cfg.Model {
+		client.models = append(client.models, &model{name: cfg.Fallback})
+	}
+	return client
 }
 
 // Review asks for an answer to one request. An answer that can't be used is
 // shown to the model with what is wrong about it, once; a second such answer is
-// an error. The usage counts every call that was answered, also beside an error.
+// an error. What the network or the server did wrong is tried again, see [Config].
+//
+// The usage names the model that was asked last, and counts every request that
+// was sent to a server and the tokens of every answer, also beside an error.
 func (c *Client) Review(ctx context.Context, req prompts.Request) (prompts.Answer, reviewer.Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	defer cancel()
-	usage := reviewer.Usage{Model: c.cfg.Model}
+	e := &effort{began: c.cfg.Now()}
+	for i, m := range c.models {
+		last := i == len(c.models)-1
+		if last {
+			e.turn(m, e.began.Add(c.cfg.Patience), 0)
+		} else { // the next needs time to answer, whatever this one does with its own
+			e.turn(m, e.began.Add(c.cfg.Patience/2), mostFailures)
+		}
+		answer, err := c.ask(ctx, e, req)
+		if err == nil {
+			return answer, e.usage, nil
+		}
+		var gone *unavailableError
+		if last || ctx.Err() != nil || !errors.As(err, &gone) {
+			return prompts.Answer{}, e.usage, c.explain(ctx, e, err)
+		}
+		c.tell("%s %s, asking %s instead", m.name, c.why(gone), c.models[i+1].name)
+	}
+	panic("openai: a client without a model") // New gives it one
+}
+
+// ask asks one model from the start, with one more try for an answer that can't
+// be used.
+func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (prompts.Answer, error) {
 	messages := []openai.ChatCompletionMessage{
 		{Role: openai.ChatMessageRoleSystem, Content: req.System},
 		{Role: openai.ChatMessageRoleUser, Content: req.Material + "\n\n" + req.Task},
 	}
 	var unusable error
 	for range 2 {
-		text, err := c.complete(ctx, messages, &usage)
+		text, err := c.complete(ctx, e, messages)
 		if err == nil {
 			var answer prompts.Answer
 			if answer, err = prompts.Decode(text); err == nil {
-				return answer, usage, nil
+				return answer, nil
 			}
 			err = unusableError{err}
 		}
 		if !errors.As(err, new(unusableError)) {
-			return prompts.Answer{}, usage, c.explain(ctx, err)
+			return prompts.Answer{}, err
 		}
 		unusable = err
 		messages = append(messages[:2:2],
@@ -110,7 +177,7 @@ func (c *Client) Review(ctx context.Context, req prompts.Request) (prompts.Answe
 			openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: fmt.Sprintf(
 				"That answer could not be used: %s. Answer again, with one JSON object of the form asked for and nothing else.", c.oneLine(err.Error()))})
 	}
-	return prompts.Answer{}, usage, c.explain(ctx, unusable)
+	return prompts.Answer{}, unusable
 }
 
 // unusableError marks an answer that arrived but can't be used.
@@ -118,36 +185,58 @@ type unusableError struct{ error }
 
 func (e unusableError) Unwrap() error { return e.error }
 
-// complete makes one call, trying the forms of asking that the server may know.
-// A form is kept once it is answered: a refusal may have had another cause.
-func (c *Client) complete(ctx context.Context, messages []openai.ChatCompletionMessage, usage *reviewer.Usage) (string, error) {
-	c.mu.Lock()
-	asked := c.form
-	c.mu.Unlock()
-	for {
-		usage.Calls++
-		resp, err := c.api.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
-			Model:          c.cfg.Model,
-			Messages:       messages,
-			ResponseFormat: asked.format(),
-		})
-		if err != nil && asked < formPlain && refusesForm(err) {
+// complete gets one answer, in the first of the forms of asking that the server
+// knows. A form is kept once it is answered: a refusal may have had another cause.
+func (c *Client) complete(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage) (string, error) {
+	var asked form
+	for failures := 0; ; {
+		asked = max(asked, e.model.known()) // a review beside this one may have found out
+		resp, after, err := c.send(ctx, e, messages, asked)
+		switch {
+		case err == nil:
+			e.model.learn(asked)
+			e.usage.Prompt += resp.Usage.PromptTokens
+			e.usage.Completion += resp.Usage.CompletionTokens
+			if d := resp.Usage.PromptTokensDetails; d != nil {
+				e.usage.Cached += d.CachedTokens
+			}
+			return content(resp)
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case asked < formPlain && refusesForm(err):
 			asked++
-			continue
-		}
-		if err != nil {
+		case unknownModel(err), outOfQuota(err):
+			return "", &unavailableError{err: err}
+		case !passing(err):
 			return "", err
+		default:
+			failures++
+			if err := c.wait(ctx, e, failures, err, after); err != nil {
+				return "", err
+			}
 		}
-		c.mu.Lock()
-		c.form = max(c.form, asked)
-		c.mu.Unlock()
-		usage.Prompt += resp.Usage.PromptTokens
-		usage.Completion += resp.Usage.CompletionTokens
-		if d := resp.Usage.PromptTokensDetails; d != nil {
-			usage.Cached += d.CachedTokens
-		}
-		return content(resp)
 	}
+}
+
+// send makes one request. With an error comes what the server's Retry-After says.
+func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage, asked form) (openai.ChatCompletionResponse, retryAfter, error) {
+	limit := min(c.cfg.Timeout, e.until.Sub(c.cfg.Now()))
+	var x exchange
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, &x), limit)
+	defer cancel()
+	e.tries++
+	resp, err := c.api.CreateChatCompletion(limited, openai.ChatCompletionRequest{
+		Model:          e.model.name,
+		Messages:       messages,
+		ResponseFormat: asked.format(),
+	})
+	if x.reached.Load() {
+		e.usage.Calls++
+	}
+	if err != nil && status(err) == 0 && limited.Err() != nil && ctx.Err() == nil {
+		err = &slowError{limit}
+	}
+	return resp, x.after, err
 }
 
 func content(resp openai.ChatCompletionResponse) (string, error) {
@@ -180,119 +269,6 @@ func (f form) format() *openai.ChatCompletionResponseFormat {
 	case formPlain:
 	}
 	return nil // the form stands in the prompt in words
-}
-
-// refusesForm tells whether a server declines the way of asking rather than the
-// question. Servers word it in many ways, so every 400 and its like counts but
-// for those whose code names another cause.
-func refusesForm(err error) bool {
-	if !slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status(err)) {
-		return false
-	}
-	var api *openai.APIError
-	if errors.As(err, &api) {
-		code := fmt.Sprint(api.Code)
-		return !slices.Contains([]string{"context_length_exceeded", "model_not_found", "invalid_api_key", "content_filter"}, code)
-	}
-	return true
-}
-
-// status is the HTTP status of an answer that was an error, or 0.
-func status(err error) int {
-	var api *openai.APIError
-	var req *openai.RequestError
-	switch {
-	case errors.As(err, &api):
-		return api.HTTPStatusCode
-	case errors.As(err, &req):
-		return req.HTTPStatusCode
-	}
-	return 0
-}
-
-// explain turns an error into a line that says what failed, on what, and what to
-// do about it.
-func (c *Client) explain(ctx context.Context, err error) error {
-	e := &reviewer.Error{Doing: fmt.Sprintf("asking %s at %s", c.cfg.Model, shown(c.cfg.BaseURL)), Err: err}
-	var netErr *net.OpError
-	var urlErr *url.Error
-	switch code := status(err); {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.Err = fmt.Errorf("no answer within %s", c.cfg.Timeout)
-		e.Next = "run the job again, or choose a faster model"
-	case errors.Is(err, context.Canceled):
-		e.Err = context.Canceled
-		e.Next = "run the job again"
-	case errors.As(err, new(unusableError)):
-		e.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
-		e.Next = "run the job again, or choose a model that can answer in JSON"
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
-		e.Next = "check OPENAI_API_KEY and what it may use"
-	case code == http.StatusNotFound:
-		e.Err = fmt.Errorf("the server answered 404: %s", c.message(err))
-		e.Next = "check --model and --base-url (it ends in /v1 on most servers)"
-	case code == http.StatusTooManyRequests:
-		e.Err = fmt.Errorf("the server answered 429: %s", c.message(err))
-		e.Next = "wait for the limit to pass or raise it, then run the job again"
-	case code >= http.StatusInternalServerError:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
-		e.Next = "run the job again when the model server works"
-	case code >= http.StatusBadRequest:
-		e.Err = fmt.Errorf("the server answered %d: %s", code, c.message(err))
-		e.Next = "check --model; a pull request that is too large for it needs a model with more context"
-	case errors.As(err, &netErr), errors.As(err, &urlErr), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Err = errors.New(c.oneLine(transport(err).Error()))
-		e.Next = "check --base-url (OPENAI_BASE_URL) and that the server can be reached from here"
-	default:
-		e.Err = errors.New(c.oneLine(err.Error()))
-		e.Next = "check that --base-url names an OpenAI-compatible server"
-	}
-	return e
-}
-
-// transport is the cause without the request line that net/http puts before it.
-func transport(err error) error {
-	var urlErr *url.Error
-	if errors.As(err, &urlErr) {
-		return urlErr.Err
-	}
-	return err
-}
-
-func (c *Client) message(err error) string {
-	var api *openai.APIError
-	if errors.As(err, &api) && api.Message != "" {
-		return c.oneLine(api.Message)
-	}
-	var req *openai.RequestError
-	if errors.As(err, &req) && len(req.Body) > 0 {
-		return c.oneLine(string(req.Body))
-	}
-	return c.oneLine(err.Error())
-}
-
-// oneLine folds a server's words into a line of bearable length. Some servers
-// repeat the key that they refuse.
-func (c *Client) oneLine(s string) string {
-	const shortest = 8 // of a key that is one: local servers are given words such as "none"
-	if len(c.cfg.APIKey) >= shortest {
-		s = strings.ReplaceAll(s, c.cfg.APIKey, "(the key)")
-	}
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 200 {
-		return string(r[:200]) + "…"
-	}
-	return s
-}
-
-// shown is an address without what may be secret in it.
-func shown(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "the base URL"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 // excerpt bounds what of an unusable answer is sent back to the model.

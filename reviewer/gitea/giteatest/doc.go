@@ -19,6 +19,9 @@
 //		…
 //	}
 //
+// Where the API lacks something that people do, as replying to an inline comment,
+// the package signs in on the web pages and sends their form.
+//
 // Everything that makes something takes a [TB] and is fatal on failure. Code
 // without a testing.T (the demo) wraps a stretch of such calls in [Try], which
 // returns the failure as an error.

@@ -3,6 +3,7 @@ package giteatest
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // ReviewInput is a review to post, with the names of the API.
@@ -40,9 +41,14 @@ type Review struct {
 	}
 }
 
-// Comment is an inline comment of a review, as the server lists it.
+// Comment is an inline comment of a review, as the server lists it. Those with the
+// same review, path and position are a conversation.
 type Comment struct {
 	ID       int64
+	ReviewID int64     `json:"pull_request_review_id"`
+	HTMLURL  string    `json:"html_url"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
 	Path     string
 	Body     string
 	Position int64  // line on the new side, 0 for the old one
@@ -94,9 +100,15 @@ func (p *Pull) reviews(ctx context.Context) ([]Review, error) {
 // Comments lists the inline comments of a review, in no order.
 func (p *Pull) Comments(tb TB, review int64) []Comment {
 	tb.Helper()
-	var all []Comment
-	p.Repo.Server.Call(tb, p.Repo.actor.Token, http.MethodGet, p.path("/reviews/%d/comments", review), nil, &all)
+	all, err := p.comments(tb.Context(), review)
+	check(tb, err)
 	return all
+}
+
+func (p *Pull) comments(ctx context.Context, review int64) ([]Comment, error) {
+	var all []Comment
+	_, err := p.Repo.Server.Do(ctx, p.Repo.actor.Token, http.MethodGet, p.path("/reviews/%d/comments", review), nil, &all)
+	return all, err
 }
 
 // Dismiss dismisses a review as a user, who must be an admin of the repository.
@@ -114,12 +126,6 @@ func (p *Pull) RequestReview(tb TB, as *User, reviewers ...*User) {
 		names[i] = u.Name
 	}
 	p.Repo.Server.Call(tb, as.Token, http.MethodPost, p.path("/requested_reviewers"), map[string]any{"reviewers": names}, nil)
-}
-
-// Resolve marks the conversation of an inline comment as resolved, as a user.
-func (p *Pull) Resolve(tb TB, as *User, comment int64) {
-	tb.Helper()
-	p.Repo.Server.Call(tb, as.Token, http.MethodPost, p.Repo.path("/pulls/comments/%d/resolve", comment), nil, nil)
 }
 
 // Say writes an ordinary comment under the pull request, as a user, and returns

@@ -58,6 +58,7 @@ type Server struct {
 	binary    string
 	process   *process
 	client    *http.Client
+	sessions  sync.Map // by user name: the *http.Client that is signed in on the web pages
 	closeOnce sync.Once
 	closeErr  error
 }

@@ -26,12 +26,14 @@ const (
 	CutHeaders Cut = "headers"
 	// CutBody closes it after half of the body.
 	CutBody Cut = "body"
+	// CutReset resets it before anything is sent.
+	CutReset Cut = "reset"
 )
 
 // Reply is the answer to one request. Exactly one of Content, EmptyContent,
 // Refusal, NoChoices, RawBody and a Status from 400 up (which may go with
 // RawBody) says what kind it is; a reply that breaks this, the zero Reply
-// included, is answered with a 500 that says so.
+// included, is answered with a 418 that says so.
 type Reply struct {
 	// Content is the text of the one choice.
 	Content string
@@ -65,6 +67,8 @@ type Reply struct {
 	// Delay passes before anything is sent; it ends early, without an answer,
 	// when the client goes away or the server is closed.
 	Delay time.Duration
+	// Drip passes before each byte of the body but the first; it ends early as Delay does.
+	Drip time.Duration
 	// Cut closes the connection in the middle; the default is not to.
 	Cut Cut
 }
@@ -119,8 +123,10 @@ func (r Reply) check() *replyError {
 		return &replyError{"content_type", "needs raw_body"}
 	case r.Delay < 0:
 		return &replyError{"delay", "is negative"}
-	case r.Cut != "" && r.Cut != CutHeaders && r.Cut != CutBody:
-		return &replyError{"cut", fmt.Sprintf("%q: want headers or body", r.Cut)}
+	case r.Drip < 0:
+		return &replyError{"drip", "is negative"}
+	case r.Cut != "" && r.Cut != CutHeaders && r.Cut != CutBody && r.Cut != CutReset:
+		return &replyError{"cut", fmt.Sprintf("%q: want headers, body or reset", r.Cut)}
 	case r.Cut != "" && r.RawBody != nil && len(r.RawBody) == 0:
 		return &replyError{"cut", "there is nothing to cut in an empty raw_body"}
 	case r.Usage.Prompt < 0 || r.Usage.Cached < 0 || r.Usage.Completion < 0:

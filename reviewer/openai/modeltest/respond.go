@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -43,18 +44,60 @@ type wireAnswer struct {
 // makes net/http close the connection, if the reply is cut or the client left.
 func send(w http.ResponseWriter, req Request, reply Reply) {
 	if err := reply.check(); err != nil {
-		reply = Fail(http.StatusInternalServerError,
+		reply = Fail(broken,
 			fmt.Sprintf("modeltest: the script's reply to %s is wrong: %v", req.describe(), err))
 	}
 	if !wait(req, reply.Delay) {
 		panic(http.ErrAbortHandler)
 	}
+	if reply.Cut == CutReset {
+		reset(w)
+	}
 	for name, value := range reply.Headers {
 		w.Header().Set(name, value)
 	}
 	status, contentType, body := render(req, reply)
+	if reply.Drip > 0 && len(body) > 0 {
+		w = &dripping{ResponseWriter: w, req: req, pause: reply.Drip}
+	}
 	write(w, status, contentType, body, reply.Cut)
 }
+
+// reset closes the connection so that the client sees a reset.
+func reset(w http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // else it is only closed, which is as much of a cut
+		}
+		_ = conn.Close() // the client sees it, however it goes
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// dripping sends a body byte by byte.
+type dripping struct {
+	http.ResponseWriter
+	req   Request
+	pause time.Duration
+}
+
+func (d *dripping) Write(body []byte) (int, error) {
+	for i := range body {
+		if i > 0 && !wait(d.req, d.pause) {
+			return i, d.req.Context().Err()
+		}
+		if _, err := d.ResponseWriter.Write(body[i : i+1]); err != nil {
+			return i, err
+		}
+		if err := http.NewResponseController(d.ResponseWriter).Flush(); err != nil {
+			return i, err
+		}
+	}
+	return len(body), nil
+}
+
+// Unwrap is for http.ResponseController.
+func (d *dripping) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // wait lets the delay pass and reports whether the client is still there.
 func wait(req Request, delay time.Duration) bool {
@@ -135,6 +178,7 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte, c
 		body = nil
 	case CutBody:
 		body = body[:len(body)/2]
+	case CutReset: // done before this
 	}
 	_, err := w.Write(body)
 	if cut != "" {

@@ -14,8 +14,12 @@ import (
 // called by several requests at once and may keep or change what it is given.
 type Script func(Request) Reply
 
+// broken is the status that says that the script is wrong. No model server
+// answers it, and no client asks again.
+const broken = http.StatusTeapot
+
 // Sequence gives one reply after the other, in the order in which requests
-// reach the script. After the last one every further request gets a 500 that
+// reach the script. After the last one every further request gets a 418 that
 // says that the script is used up, so that an unexpected call shows. Refused
 // requests use up nothing. The place is kept in the script: a server each.
 func Sequence(replies ...Reply) Script {
@@ -24,7 +28,7 @@ func Sequence(replies ...Reply) Script {
 	return func(req Request) Reply {
 		n := int(asked.Add(1))
 		if n > len(replies) {
-			return Fail(http.StatusInternalServerError,
+			return Fail(broken,
 				fmt.Sprintf("modeltest: the script is used up: it has %d replies; %s", len(replies), req.describe()))
 		}
 		return replies[n-1]
@@ -58,7 +62,7 @@ func (m Match) holds(req Request) bool {
 }
 
 // ByMatch gives the reply of the first match that holds. If none does, the
-// answer is a 500 that names what was asked. How often a match was used is
+// answer is a 418 that names what was asked. How often a match was used is
 // kept in the script: a server each.
 func ByMatch(matches ...Match) Script {
 	matches = slices.Clone(matches)
@@ -79,7 +83,7 @@ func ByMatch(matches ...Match) Script {
 				return m.Reply
 			}
 		}
-		return Fail(http.StatusInternalServerError,
+		return Fail(broken,
 			fmt.Sprintf("modeltest: none of the script's %d matches holds for %s", len(matches), req.describe()))
 	}
 }

@@ -16,7 +16,7 @@ func TestSequenceUsedUp(t *testing.T) {
 		}
 	}
 	res := post(t, s, hello)
-	if res.status != 500 {
+	if res.status != 418 {
 		t.Errorf("status %d", res.status)
 	}
 	wantContains(t, res.message(t), "used up", "2 replies", "request 4", `"hello"`)
@@ -45,7 +45,7 @@ func TestByMatch(t *testing.T) {
 	}
 	long := strings.Repeat("ä", 200)
 	res := ask("m", `{"role":"user","content":"`+long+`"}`)
-	if res.status != 500 {
+	if res.status != 418 {
 		t.Errorf("status %d", res.status)
 	}
 	wantContains(t, res.message(t), "none of the script's 4 matches", `model "m"`, "for text", `"`+long[:2*120]+`…"`)

@@ -21,7 +21,8 @@ import (
 //
 //	content, empty_content, refusal, no_choices, finish_reason,
 //	status, error, code, raw_body (a string), content_type, headers,
-//	usage {prompt, cached, completion}, delay ("250ms"), cut ("headers", "body")
+//	usage {prompt, cached, completion}, delay ("250ms"), drip ("1ms"),
+//	cut ("headers", "body", "reset")
 //
 // and "answer", any JSON value, sent as the content in compact form.
 //
@@ -99,14 +100,15 @@ func parseReply(raw json.RawMessage) (Reply, error) {
 	var (
 		reply         Reply
 		answer, usage json.RawMessage
-		body, delay   *string
+		body          *string
+		delay, drip   *string
 	)
 	err := parseObject(raw, "reply", fields{
 		"answer": &answer, "content": &reply.Content, "empty_content": &reply.EmptyContent,
 		"refusal": &reply.Refusal, "no_choices": &reply.NoChoices, "finish_reason": &reply.FinishReason,
 		"status": &reply.Status, "error": &reply.Error, "code": &reply.Code,
 		"raw_body": &body, "content_type": &reply.ContentType, "headers": &reply.Headers,
-		"usage": &usage, "delay": &delay, "cut": &reply.Cut,
+		"usage": &usage, "delay": &delay, "drip": &drip, "cut": &reply.Cut,
 	})
 	if err != nil {
 		return reply, err
@@ -127,10 +129,16 @@ func parseReply(raw json.RawMessage) (Reply, error) {
 	if body != nil {
 		reply.RawBody = []byte(*body)
 	}
-	if delay != nil {
-		reply.Delay, err = time.ParseDuration(*delay)
-		if err != nil {
-			return reply, fmt.Errorf("reply.delay: %q: want a duration such as 250ms", *delay)
+	for _, d := range []struct {
+		name string
+		text *string
+		into *time.Duration
+	}{{"delay", delay, &reply.Delay}, {"drip", drip, &reply.Drip}} {
+		if d.text == nil {
+			continue
+		}
+		if *d.into, err = time.ParseDuration(*d.text); err != nil {
+			return reply, fmt.Errorf("reply.%s: %q: want a duration such as 250ms", d.name, *d.text)
 		}
 	}
 	if err := reply.check(); err != nil {

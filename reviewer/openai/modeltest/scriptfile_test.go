@@ -20,6 +20,7 @@ func TestLoadScript(t *testing.T) {
 		 "reply": {"answer": {"summary": "a & b", "findings": []}, "usage": {"prompt": 10, "cached": 5, "completion": 2}}},
 		{"when": {"contains": ["cut"]}, "reply": {"content": "text", "finish_reason": "length", "delay": "1ms", "cut": "body"}},
 		{"when": {"contains": ["html"]}, "reply": {"status": 502, "raw_body": "", "content_type": "text/html"}},
+		{"when": {"contains": ["slow"]}, "reply": {"content": "text", "drip": "2ms", "cut": "reset"}},
 		{"when": {"model": "shy"}, "reply": {"refusal": "no"}},
 		{"when": {"model": "mute"}, "reply": {"empty_content": true}},
 		{"when": {}, "reply": {"no_choices": true}}
@@ -39,6 +40,7 @@ func TestLoadScript(t *testing.T) {
 		{"other", "busy", modeltest.Reply{NoChoices: true}},
 		{"m", "cut", modeltest.Reply{Content: "text", FinishReason: "length", Delay: time.Millisecond, Cut: modeltest.CutBody}},
 		{"m", "html", modeltest.Reply{Status: 502, RawBody: []byte{}, ContentType: "text/html"}},
+		{"m", "slow", modeltest.Reply{Content: "text", Drip: 2 * time.Millisecond, Cut: modeltest.CutReset}},
 		{"shy", "", modeltest.Reply{Refusal: "no"}},
 		{"mute", "", modeltest.Reply{EmptyContent: true}},
 	} {
@@ -82,6 +84,7 @@ func TestLoadScriptErrors(t *testing.T) {
 		{reply(`"no_choices":1`), "rule 2: reply.no_choices: want true or false, got number"},
 		{reply(`"status":500,"headers":{"a":1}`), "rule 2: reply.headers: want "},
 		{reply(`"content":"x","delay":"5"`), `rule 2: reply.delay: "5": want a duration`},
+		{reply(`"content":"x","drip":"5"`), `rule 2: reply.drip: "5": want a duration`},
 		{reply(`"content":"x","delay":"-1s"`), "rule 2: reply.delay: is negative"},
 		{reply(`"content":"x","cut":"tail"`), `rule 2: reply.cut: "tail"`},
 		{reply(`"content":"x","usage":{"total":1}`), "rule 2: reply.usage.total: unknown field"},

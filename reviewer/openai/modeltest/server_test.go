@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,7 +52,45 @@ func TestCutBodySendsHalf(t *testing.T) {
 	}
 }
 
-func TestWrongReplyIsA500(t *testing.T) {
+func TestReset(t *testing.T) {
+	s := start(t, modeltest.Sequence(modeltest.Reply{Content: "x", Cut: modeltest.CutReset}))
+	if res, err := do(t, http.MethodPost, s.URL()+"/chat/completions", "", hello); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("got %+v, %v; want a reset", res, err)
+	}
+	if s.Count() != 1 {
+		t.Errorf("counted %d requests", s.Count())
+	}
+}
+
+func TestDrip(t *testing.T) {
+	const pause = 5 * time.Millisecond
+	s := start(t, modeltest.Sequence(
+		modeltest.Reply{RawBody: []byte("12345"), Drip: pause},
+		modeltest.Reply{RawBody: []byte("12345"), Drip: time.Hour},
+	))
+	began := time.Now()
+	res, err := do(t, http.MethodPost, s.URL()+"/chat/completions", "", hello)
+	if took := time.Since(began); err != nil || res.body != "12345" || took < 4*pause {
+		t.Errorf("got %+v, %v in %v", res, err, took)
+	}
+	// The headers and the first byte come at once; the client leaves, and Close waits for no drop.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/chat/completions", strings.NewReader(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); string(body) != "1" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
+
+func TestWrongReplyIsA418(t *testing.T) {
 	for _, test := range []struct {
 		reply modeltest.Reply
 		want  string
@@ -64,6 +104,7 @@ func TestWrongReplyIsA500(t *testing.T) {
 		{modeltest.Reply{Content: "x", Code: "c"}, "code: needs"},
 		{modeltest.Reply{Content: "x", ContentType: "text/html"}, "content_type: needs"},
 		{modeltest.Reply{Content: "x", Delay: -1}, "delay: is negative"},
+		{modeltest.Reply{Content: "x", Drip: -1}, "drip: is negative"},
 		{modeltest.Reply{Content: "x", Cut: "middle"}, `cut: "middle"`},
 		{modeltest.Reply{RawBody: []byte{}, Cut: modeltest.CutBody}, "cut: there is nothing"},
 		{modeltest.Reply{Content: "x", Usage: modeltest.Usage{Prompt: -1}}, "usage: has a negative"},
@@ -71,7 +112,7 @@ func TestWrongReplyIsA500(t *testing.T) {
 	} {
 		s := start(t, func(modeltest.Request) modeltest.Reply { return test.reply })
 		res := post(t, s, hello)
-		if res.status != http.StatusInternalServerError {
+		if res.status != http.StatusTeapot {
 			t.Errorf("%+v: status %d", test.reply, res.status)
 		}
 		wantContains(t, res.message(t), "request 1", test.want)
@@ -173,7 +214,7 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("request %d has number %d", i+1, r.Number)
 		}
 	}
-	if got := sequence(modeltest.Request{}).Status; got != 500 {
+	if got := sequence(modeltest.Request{}).Status; got != 418 {
 		t.Errorf("the sequence is not used up after %d requests: status %d", clients, got)
 	}
 }

@@ -1,0 +1,199 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"review-bot/prompts"
+	"review-bot/reviewer/untrusted"
+	"review-bot/sentinel"
+)
+
+// Bounds of what is published, in characters. Servers take much longer texts;
+// people don't.
+const (
+	maxBody    = 60_000 // of Text, all in all
+	maxTitle   = 120
+	maxText    = 8_000 // of one finding
+	maxSummary = 1_500
+	maxRows    = 100    // of a table or list
+	maxTable   = 30_000 // what of it is longer is counted, as are rows past maxRows
+	maxClosed  = 4_000  // of each list of findings that don't count
+	maxUnread  = 6_000  // of the list of files
+	signs      = 200    // room for what stands around the findings of the body
+)
+
+// Report is what a review's body tells.
+type Report struct {
+	Role      string
+	Own       sentinel.Verdict // comment for advisory roles
+	Head      string
+	Findings  []Finding // that count, in order
+	Resolved  []Finding // closed by this round
+	Answered  []Finding // not counted, but a person spoke: left open
+	Waived    []Finding // closed by a person who may do so
+	Threshold prompts.Severity
+	Summary   string // the model's words, not yet fit to be published
+	Files     int    // reviewed
+	Unread    []Unread
+	Partial   bool   // some of Unread had no room in what the model may be asked
+	Since     string // commit that was reviewed before, if only what changed since was looked at
+	Whole     string // why all was looked at again, for people; "" in a first round
+	Round     int    // of MaxRounds; 0 to say nothing of it
+	MaxRounds int
+	Repo      string // address of the repository's page; "" leaves code unlinked
+	Pull      string // address of the pull request's page; "" leaves new findings unlinked
+	Key       sentinel.Key
+	Base      string // commit that old lines are linked at
+}
+
+// Unread is a file that was not reviewed, and why.
+type Unread struct{ Path, Why string }
+
+// Text is the body of a review, without notice, usage line and sentinel.
+func (r Report) Text() string {
+	blocks := []string{r.Headline()}
+	if table := r.table(); table != "" {
+		blocks = append(blocks, table)
+	}
+	if summary := r.summary(); summary != "" && len(r.Findings) > 0 {
+		blocks = append(blocks, summary)
+	}
+	if r.Whole != "" {
+		blocks = append(blocks, "The whole diff was reviewed again: "+r.Whole+".")
+	}
+	tail := strings.TrimLeft(r.closed()+"\n\n"+r.unread(), "\n")
+	tail = strings.TrimRight(tail, "\n")
+	blocks = append(blocks, r.below(maxBody-length(blocks)-utf8.RuneCountInString(tail)-signs)...)
+	if tail != "" {
+		blocks = append(blocks, tail)
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// summary is what the model says of the change. The first line that looks like the
+// title of the findings below has to be that title: see Memory.inBody.
+func (r Report) summary() string {
+	text := untrusted.Markdown(bounded(r.Summary, maxSummary))
+	return strings.Trim(belowTitle.ReplaceAllString(text, ""), "\n")
+}
+
+func length(blocks []string) int {
+	n := 0
+	for _, b := range blocks {
+		n += utf8.RuneCountInString(b) + 2
+	}
+	return n
+}
+
+// Headline says verdict and why in one line.
+func (r Report) Headline() string {
+	verb := map[sentinel.Verdict]string{
+		sentinel.Approved: "approves", sentinel.RequestChanges: "requests changes", sentinel.Comment: "comments",
+	}[r.Own]
+	if r.Partial {
+		verb = "partly reviewed — " + r.Role + " " + verb
+	} else {
+		verb = r.Role + " " + verb
+	}
+	line := fmt.Sprintf("**%s** · ", verb)
+	blocking := Blocking(r.Findings, r.Threshold)
+	minor := len(r.Findings) - blocking
+	switch {
+	case len(r.Findings) == 0 && len(r.Resolved)+len(r.Answered)+len(r.Waived) > 0:
+		line += "nothing open in " + count(r.Files, "file", "files") + ": " + r.done()
+	case len(r.Findings) == 0 && r.Files == 0:
+		line += "nothing to review"
+	case len(r.Findings) == 0:
+		line += "nothing found in " + count(r.Files, "file", "files")
+	case r.Own == sentinel.Comment: // nothing blocks
+		line += count(len(r.Findings), "finding", "findings")
+	case blocking == 0:
+		line += count(minor, "minor finding", "minor findings")
+	default:
+		line += count(blocking, "finding blocks", "findings block")
+		if minor > 0 {
+			line += ", " + count(minor, "is minor", "are minor")
+		}
+	}
+	if r.Since != "" {
+		line += fmt.Sprintf(" · changes since %.7s", r.Since)
+	}
+	if r.Round > 0 {
+		line += fmt.Sprintf(" · round %d of %d", r.Round, r.MaxRounds)
+	}
+	return line
+}
+
+// done counts what doesn't count any more.
+func (r Report) done() string {
+	var parts []string
+	for _, group := range []struct {
+		list []Finding
+		what string
+	}{{r.Resolved, "closed"}, {r.Answered, "answered"}, {r.Waived, "waived"}} {
+		if len(group.list) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", len(group.list), group.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// below are the findings that have no line in the diff, in full, as far as room
+// characters go; the rest is counted, never cut in the middle.
+func (r Report) below(room int) []string {
+	var blocks []string
+	left := 0
+	for _, f := range r.Findings {
+		if f.Where != InBody {
+			continue
+		}
+		text := f.text()
+		if place := untrusted.CodeSpan(location(f)); f.published == "" && place != "" {
+			text += "\n\n" + place + ": " + f.Reason
+		} else if f.published == "" {
+			text += "\n\n" + f.Reason
+		}
+		text += "\n\n" + f.Marker(r.Role, r.Key).String()
+		if room -= utf8.RuneCountInString(text) + 2; room < 0 || left > 0 {
+			left++
+			continue
+		}
+		blocks = append(blocks, text)
+	}
+	if len(blocks) > 0 {
+		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, count(len(r.Findings), "finding", "findings")) + blocks[0]
+	}
+	if left > 0 {
+		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", count(left, "finding", "findings")))
+	}
+	return blocks
+}
+
+func (r Report) unread() string {
+	if len(r.Unread) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<details><summary>Not reviewed (%s)</summary>\n\n", count(len(r.Unread), "file", "files"))
+	room := maxUnread
+	for i, f := range r.Unread {
+		row := fmt.Sprintf("- %s: %s\n", untrusted.CodeSpan(f.Path), f.Why)
+		room -= utf8.RuneCountInString(row)
+		if i == maxRows || room < 0 {
+			fmt.Fprintf(&b, "- and %d more\n", len(r.Unread)-i)
+			break
+		}
+		b.WriteString(row)
+	}
+	b.WriteString("\n</details>")
+	return b.String()
+}

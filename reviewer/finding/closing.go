@@ -1,0 +1,58 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+
+	"review-bot/sentinel"
+)
+
+// Where a server can't close a conversation, the account edits its comment: a
+// line that says so, what it said before folded below, the marker last.
+const (
+	fixedIn   = "**Fixed** in %.7s."
+	fixedOpen = "\n\n<details><summary>What it said</summary>\n\n"
+	fixedEnd  = "\n\n</details>"
+)
+
+// Closed is the text of an inline comment of the account, edited to say that the
+// finding is fixed at head. A text that says so already, or that carries no
+// marker, stays as it is.
+func Closed(text, head string, key sentinel.Key) string {
+	was, rest, ok := marker(text)
+	if !ok || was.Closed {
+		return text
+	}
+	m := was
+	m.Closed = true
+	return fmt.Sprintf(fixedIn, head) + fixedOpen + rest + fixedEnd + "\n\n" + remarked(m, was, key)
+}
+
+// Opened reverses Closed.
+func Opened(text string, key sentinel.Key) string {
+	was, rest, ok := marker(text)
+	if !ok || !was.Closed {
+		return text
+	}
+	m := was
+	m.Closed = false
+	return unfolded(rest) + "\n\n" + remarked(m, was, key)
+}
+
+// remarked is the marker m made of another one. A severity that a person may have
+// written there is left out, which counts as the worst: the code must not vouch
+// for it.
+func remarked(m, was sentinel.Marker, key sentinel.Key) string {
+	if !key.VerifyMarker(was) {
+		m.Severity = ""
+	}
+	return key.SignMarker(m).String()
+}
+
+// unfolded is the text that Closed folded.
+func unfolded(text string) string {
+	if _, inner, ok := strings.Cut(text, fixedOpen); ok {
+		return strings.TrimSuffix(inner, fixedEnd)
+	}
+	return text
+}

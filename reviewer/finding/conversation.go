@@ -1,0 +1,90 @@
+package finding
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"review-bot/sentinel"
+)
+
+// User is an account on the forge.
+type User struct {
+	ID    int64
+	Login string
+}
+
+// Comment is an inline comment as it stands on the forge.
+type Comment struct {
+	ID       int64 // later ones have larger ids
+	Review   int64
+	Author   User
+	Body     string // written by others, or edited by them
+	Path     string
+	NewLine  int // 0 for a comment on the old side; servers may move it
+	OldLine  int // 0 for a comment on the new side; servers may move it
+	Resolver User
+	URL      string
+	Edited   bool // changed since it was posted, by whomever
+}
+
+// Conversation is what was said on one line in one review, oldest first. It has
+// at least one comment.
+type Conversation struct{ Comments []Comment }
+
+// Conversations groups inline comments into conversations, oldest first.
+func Conversations(comments []Comment) []Conversation {
+	type place struct {
+		review   int64
+		path     string
+		old, new int
+	}
+	at := map[place]int{}
+	var list []Conversation
+	for _, c := range slices.SortedFunc(slices.Values(comments), func(a, b Comment) int { return cmp.Compare(a.ID, b.ID) }) {
+		p := place{c.Review, c.Path, c.OldLine, c.NewLine}
+		i, ok := at[p]
+		if !ok {
+			i = len(list)
+			at[p] = i
+			list = append(list, Conversation{})
+		}
+		list[i].Comments = append(list[i].Comments, c)
+	}
+	return list
+}
+
+// Resolver is who closed the conversation; the zero User if it is open. Servers go
+// by its oldest comment.
+func (c Conversation) Resolver() User { return c.Comments[0].Resolver }
+
+// Reply is what a person said to a finding.
+type Reply struct {
+	ID     int64
+	Author User
+	Body   string // written by others
+}
+
+// replies are what others than the account said.
+func (c Conversation) replies(account int64) []Reply {
+	var list []Reply
+	for _, comment := range c.Comments {
+		if comment.Author.ID != account {
+			list = append(list, Reply{comment.ID, comment.Author, comment.Body})
+		}
+	}
+	return list
+}
+
+// marker finds the marker of a text: its last line, behind everything that a model
+// or a person wrote. rest is the text before it, with Unix line ends.
+func marker(text string) (m sentinel.Marker, rest string, ok bool) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	body := strings.TrimRight(text, " \t\r\n")
+	last := strings.LastIndexByte(body, '\n') + 1
+	m, err := sentinel.ParseMarker(body[last:])
+	if err != nil {
+		return sentinel.Marker{}, text, false
+	}
+	return m, strings.TrimRight(body[:last], " \t\r\n"), true
+}

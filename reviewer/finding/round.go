@@ -1,0 +1,184 @@
+package finding
+
+import (
+	"slices"
+	"strings"
+
+	"review-bot/prompts"
+	"review-bot/reviewer/diff"
+	"review-bot/sentinel"
+)
+
+// Round is what an answer and the earlier findings come to.
+type Round struct {
+	Counted  []Finding // new, retained and reopened, in order: the verdict follows from these
+	Resolved []Finding // their conversations are closed once the verdict stands
+	Answered []Finding
+	Waived   []Finding
+	Owed     []sentinel.Owed // what is to be done for Resolved and Reopened
+	Raised   string          // what the sentinel notes of findings that are graver than they were posted
+	Unknown  int             // ids that the answer retains and nobody gave it
+}
+
+// All are the findings of the round, those that count first.
+func (r Round) All() []Finding { return slices.Concat(r.Counted, r.Resolved, r.Answered, r.Waived) }
+
+// KeepInBody moves the new findings into the body.
+func (r *Round) KeepInBody(reason string) {
+	for i, f := range r.Counted {
+		if f.State == New && f.Where == Inline {
+			r.Counted[i].Where, r.Counted[i].Reason = InBody, reason
+		}
+	}
+}
+
+// New are the findings that were not known before.
+func (r Round) New() []Finding {
+	return slices.DeleteFunc(slices.Clone(r.Counted), func(f Finding) bool { return f.State != New })
+}
+
+// Merge puts a complete answer and the earlier findings together. retained are
+// the ids that the answer keeps; shown tells which of the open findings the model
+// saw. One that it didn't see is kept. head is the commit that was judged, d the
+// diff that leads to it.
+func Merge(fresh []Finding, retained []string, earlier []Earlier, shown func(id string) bool, d diff.Diff, head string) Round {
+	var r Round
+	tied := Matches(earlier, fresh, d)
+	again := map[int]Finding{} // earlier findings that the answer describes again
+	for i, f := range fresh {
+		if j, ok := tied[i]; ok {
+			again[j] = f
+		} else {
+			r.Counted = append(r.Counted, f)
+		}
+	}
+	keeps := map[string]bool{}
+	for _, id := range retained {
+		keeps[strings.ToLower(strings.Trim(id, " \t\r\n`"))] = true // ids as models copy them
+	}
+	for id := range keeps {
+		if !slices.ContainsFunc(earlier, func(e Earlier) bool { return e.ID == id && e.Status == Open }) {
+			r.Unknown++
+		}
+	}
+	kept := func(e Earlier) bool { return keeps[e.ID] || !shown(e.ID) }
+	staying := map[int]bool{} // conversations with a finding that isn't resolved
+	var raised []Finding
+	for j, e := range earlier {
+		said, described := again[j]
+		f := e.at(head)
+		f.sameHead = e.Head == head
+		if file, ok := d.File(f.Place.Path); ok && f.Place.Side == diff.Old {
+			f.OldPath = file.OldPath
+		}
+		f.State = e.fate(kept(e), described)
+		if described && f.State.Counts() {
+			f.Severity = graver(e.Severity, said.Severity)
+		}
+		if f.Severity != e.posted && f.Severity != "" {
+			raised = append(raised, f)
+		}
+		switch f.State {
+		case Retained, Reopened:
+			r.Counted = append(r.Counted, f)
+		case Answered:
+			r.Answered = append(r.Answered, f)
+		case Resolved:
+			r.Resolved = append(r.Resolved, f)
+		case Waived:
+			r.Waived = append(r.Waived, f)
+		default: // it had been fixed, and still is
+		}
+		if f.State == Reopened {
+			r.owe(e, true)
+		}
+		staying[e.conversation] = staying[e.conversation] || e.shared || f.State.Counts() || f.State == Answered
+	}
+	for j, e := range earlier {
+		_, described := again[j]
+		if e.Comment != 0 && e.Resolver.ID == 0 && !staying[e.conversation] && e.fate(kept(e), described) == Resolved {
+			r.owe(e, false)
+		}
+	}
+	sorted(r.Counted)
+	r.raise(raised)
+	return r
+}
+
+// graver is the worse of two severities, the second where the first isn't known.
+func graver(earlier, said prompts.Severity) prompts.Severity {
+	if earlier != "" && earlier.Rank() < said.Rank() {
+		return earlier
+	}
+	return said
+}
+
+// raise notes severities that are other than posted with the finding, so that later
+// rounds know them too. If there isn't room for all, those go first that count, and
+// of them the worst.
+func (r *Round) raise(list []Finding) {
+	sorted(list)
+	last := func(f Finding) int {
+		if f.State.Counts() {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int { return last(a) - last(b) })
+	for _, f := range list {
+		item := f.ID + ":" + string(f.Severity)
+		if r.Raised != "" {
+			item = "," + item
+		}
+		if len(r.Raised)+len(item) > maxRaised {
+			return
+		}
+		r.Raised += item
+	}
+}
+
+// maxRaised is how long a sentinel's value may be.
+const maxRaised = 512
+
+// owe notes a conversation that is to be closed or opened again. Servers go by its
+// oldest comment; where one can't, the finding's own comment is edited.
+func (r *Round) owe(e Earlier, reopen bool) {
+	for _, comment := range []int64{e.root, e.Comment} {
+		o := sentinel.Owed{Review: e.Review, Comment: comment, Reopen: reopen}
+		if comment != 0 && !slices.Contains(r.Owed, o) {
+			r.Owed = append(r.Owed, o)
+		}
+	}
+}
+
+// at is the finding with its place at head, where it is known. One in the body is
+// published again as it was made.
+func (e Earlier) at(head string) Finding {
+	f := e.Finding
+	if f.Where != Inline || f.Place.Side != diff.New || !e.Since.Known || e.Since.Gone {
+		return f
+	}
+	if now, ok := e.Since.Diff.Forward(f.Place.Line); ok {
+		f.Place.Path, f.OldPath, f.Place.Line, f.Head = e.Since.Path, e.Since.Path, now, head
+	}
+	return f
+}
+
+// fate is what becomes of an earlier finding; "" for one that had been fixed and
+// still is, of which there is nothing to say.
+func (e Earlier) fate(kept, described bool) State {
+	switch {
+	case e.Status == Let:
+		return Waived
+	case e.Status == Fixed && described:
+		return Reopened
+	case e.Status == Fixed:
+		return ""
+	case kept || described:
+		return Retained
+	case len(e.Replies) > 0:
+		return Answered
+	default:
+		return Resolved
+	}
+}

@@ -1,0 +1,163 @@
+package reviewer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"review-bot/escalation"
+	"review-bot/prompts"
+	"review-bot/reviewer/finding"
+	"review-bot/sentinel"
+)
+
+// judge asks the model and makes a verdict of its answer.
+func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verdict, error) {
+	room, err := r.room(m)
+	if err != nil {
+		return escalation.Verdict{}, err
+	}
+	s, err := r.scopeOf(ctx, *st, m, room)
+	if err != nil {
+		return escalation.Verdict{}, err
+	}
+	calls, err := r.calls(m, s)
+	if err != nil {
+		return escalation.Verdict{}, err
+	}
+	if len(s.parts) == 0 && !open(m.earlier) {
+		calls = nil // nothing to look at, nothing to ask about
+	}
+	began := r.env.Now()
+	answers, err := r.ask(ctx, calls)
+	if err != nil {
+		return escalation.Verdict{}, err
+	}
+	u := r.result.Usage
+	if len(calls) > 0 {
+		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), count(u.Calls, "call", "calls"))
+	}
+	masked := 0
+	for i := range answers {
+		var n int
+		answers[i], n = clean(answers[i], r.env.Secrets)
+		masked += n
+	}
+	if masked > 0 {
+		r.note("%s masked in the model's answer", count(masked, "value that looks like a secret was", "values that look like secrets were"))
+	}
+	if st.unread != nil {
+		if m.earlier, err = r.reread(ctx, st, m); err != nil {
+			return escalation.Verdict{}, err
+		}
+	}
+	return r.verdict(*st, m, s, calls, answers)
+}
+
+// reread reads the history that couldn't be read before the model was asked. What
+// the role had found stays open then: the model wasn't asked about it.
+func (r *run) reread(ctx context.Context, st *state, m material) ([]finding.Earlier, error) {
+	again, err := readState(ctx, r.env.Forge, r.key)
+	if err == nil {
+		err = again.unread
+	}
+	if err != nil {
+		return nil, err
+	}
+	again.pull = st.pull // it was the pull request as it was then that the model saw
+	*st = again
+	earlier, err := r.recall(ctx, *st)
+	if err != nil {
+		return nil, err
+	}
+	return earlier, r.trace(ctx, earlier, m.diff, st.pull.Head)
+}
+
+func open(earlier []finding.Earlier) bool {
+	for _, e := range earlier {
+		if e.Status == finding.Open {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict makes the verdict, and the review's text, of the answers.
+func (r *run) verdict(st state, m material, s scope, calls []call, answers []prompts.Answer) (escalation.Verdict, error) {
+	pull := st.pull
+	fresh, retained, summary := r.merge(answers, s, m, pull.Head)
+	shown := func(id string) bool {
+		for _, c := range calls {
+			if c.shown(id) {
+				return true
+			}
+		}
+		return false
+	}
+	round := finding.Merge(fresh, retained, m.earlier, shown, m.diff, pull.Head)
+	if round.Unknown > 0 {
+		r.note("the model kept %s that it wasn't asked about: ignored", count(round.Unknown, "finding", "findings"))
+	}
+	own := finding.Own(round.Counted, r.set.BlockOn)
+	if r.set.Advisory || own == sentinel.Approved && (s.left || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {
+		own = sentinel.Comment // what wasn't looked at isn't approved
+	}
+	_, comments := r.conversations(st.log)
+	v := escalation.Verdict{
+		Own: own, Head: pull.Head, Base: pull.Base, Q: r.question, Fresh: true, Owed: round.Owed,
+		Round: st.log.RoundsAt(r.set.Role, own, pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
+		Extra: []sentinel.Field{{Key: raisedField, Value: round.Raised}, {Key: mergeBaseField, Value: pull.MergeBase}},
+	}
+	if r.set.Inline == InlineBody && r.patches(st, v) {
+		round.KeepInBody("kept here, since the review was edited (--inline body)")
+	}
+	v.Comments = inlineComments(round.New(), r.set.Role, r.key)
+	v.Extra = append(v.Extra, sentinel.Field{Key: commentsField, Value: strconv.Itoa(comments + len(v.Comments))},
+		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})
+	report := finding.Report{
+		Role: r.set.Role, Own: own, Head: pull.Head, Findings: round.Counted, Resolved: round.Resolved, Answered: round.Answered,
+		Waived: round.Waived, Threshold: r.set.BlockOn, Summary: summary, Files: s.reviewed(), Unread: s.unread, Partial: s.left,
+		Since: s.since, Whole: s.whole, Repo: pull.Repo, Pull: pull.URL, Base: pull.MergeBase, Key: r.key,
+	}
+	if own == sentinel.RequestChanges && r.set.MaxRounds > 0 {
+		report.Round, report.MaxRounds = v.Round, r.set.MaxRounds
+	}
+	r.result.Findings, r.result.Headline = results(round.All()), report.Headline()
+	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(round.Counted, r.set.BlockOn), r.set.BlockOn)
+	text := report.Text()
+	if s.left || len(sentinel.Markers(text)) < inBody(round.Counted) {
+		// Next time all is looked at again: what had no room must not be forgotten.
+		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})
+	}
+	v.Body = sentinel.Body{Text: text, Usage: usageLine(*r.result.Usage, pull.Head)}
+	return v, nil
+}
+
+// patches tells whether the verdict, as things stand, edits the role's review
+// instead of posting a new one.
+func (r *run) patches(st state, v escalation.Verdict) bool {
+	cfg := r.config(st, v)
+	action, _, _ := escalation.Preview(cfg, st.log, st.pull.Head, false)
+	return action.Patch != nil
+}
+
+func inBody(findings []finding.Finding) int {
+	n := 0
+	for _, f := range findings {
+		if f.Where == finding.InBody {
+			n++
+		}
+	}
+	return n
+}
+
+// newest is the id of the newest reply that the model was shown.
+func newest(earlier []finding.Earlier) int64 {
+	var id int64
+	for _, e := range earlier {
+		for _, reply := range e.Replies {
+			id = max(id, reply.ID)
+		}
+	}
+	return id
+}

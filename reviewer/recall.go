@@ -1,0 +1,237 @@
+package reviewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sourcegraph/conc/pool"
+
+	"review-bot/escalation"
+	"review-bot/reviewer/diff"
+	"review-bot/reviewer/finding"
+	"review-bot/sentinel"
+)
+
+const (
+	// atOnce bounds how many requests are under way side by side.
+	atOnce = 4
+	// maxTraced bounds in how many files changes since a finding are looked up; of
+	// the others it isn't known what became of them.
+	maxTraced = 100
+)
+
+// recall reads the role's earlier findings, with what people said to them.
+func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
+	reviews, _ := r.conversations(st.log)
+	own, signed := map[int64]bool{}, map[int64]bool{}
+	for _, row := range st.log.Rows {
+		_, s, err := sentinel.Split(row.Body)
+		own[row.ID], signed[row.ID] = r.owns(row), err == nil && r.key.Verify(s)
+	}
+	lists := make([][]Comment, len(reviews))
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	for i, review := range reviews {
+		p.Go(func(ctx context.Context) (err error) {
+			lists[i], err = r.env.Forge.Comments(ctx, review)
+			return err
+		})
+	}
+	if err := p.Wait(); err != nil {
+		return nil, err
+	}
+	memory := finding.Memory{
+		Role: r.set.Role, Key: r.key, Account: st.account.ID, Author: st.pull.Author.ID, Own: func(review int64) bool { return own[review] },
+	}
+	for _, c := range slices.Concat(lists...) {
+		memory.Comments = append(memory.Comments, finding.Comment{
+			ID: c.ID, Review: c.Review, Author: finding.User{ID: c.Author, Login: c.Login}, Body: c.Body, Path: c.Path,
+			NewLine: c.NewLine, OldLine: c.OldLine, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin},
+			URL: fmt.Sprintf("%s#issuecomment-%d", st.pull.URL, c.ID), // the server's own leads elsewhere while its review is pending
+			// A push that changes the line moves the server's time of the comment, too; so only one
+			// that the account can't vouch for may have been edited.
+			Edited: !r.marked(c.Body) && (signed[c.Review] || !c.Updated.Equal(c.Created)),
+		})
+	}
+	if cur, ok := st.log.Current(r.set.Role); ok {
+		memory.Raised = field(cur.Sentinel, raisedField)
+		memory.Body, memory.BodyURL = escalation.Recorded(cur).Body.Text, cur.Row.URL
+	}
+	earlier := memory.Earlier()
+	for i, e := range earlier { // anybody with write access may have edited the comment
+		earlier[i].Title, earlier[i].Body = r.env.Secrets.Redact(e.Title), r.env.Secrets.Redact(e.Body)
+	}
+	r.doubt = doubt(st.log, r.set.Role, memory.Comments, earlier)
+	return earlier, nil
+}
+
+// inlineField is the sentinel's field that holds how many inline comments with
+// findings the role has.
+const inlineField = "inline"
+
+func inline(earlier []finding.Earlier) int {
+	n := 0
+	for _, e := range earlier {
+		if e.Comment != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// doubt tells, for people, why the role may have forgotten a finding: anybody with
+// write access may edit and delete what the account has written. "" if nobody did.
+func doubt(log escalation.Log, role string, comments []finding.Comment, earlier []finding.Earlier) string {
+	cur, ok := log.Current(role)
+	if !ok {
+		return ""
+	}
+	known, err := strconv.Atoi(field(cur.Sentinel, inlineField))
+	edited := slices.ContainsFunc(earlier, func(e finding.Earlier) bool {
+		return e.Status == finding.Open && slices.ContainsFunc(comments, func(c finding.Comment) bool { return c.ID == e.Comment && c.Edited })
+	})
+	switch {
+	case cur.Row.CommentID == 0:
+		return "the text of the last review was deleted"
+	case cur.Edited:
+		return "the text of the last review was edited"
+	case err == nil && inline(earlier) < known:
+		return "a finding's comment was deleted, or its marker was"
+	case edited:
+		return "a finding's comment was edited"
+	}
+	return ""
+}
+
+// marked tells whether a comment carries a marker of this very token, and no
+// other. In a review that was posted with it every comment does: one that doesn't
+// was edited, also if that was in the second of the POST, of which the server's
+// times show nothing.
+func (r *run) marked(body string) bool {
+	markers := sentinel.Markers(body)
+	return len(markers) == 1 && r.key.VerifyMarker(markers[0])
+}
+
+// commentsField is the sentinel's field that holds how many inline comments the
+// role's conversations have, its own included.
+const commentsField = "comments"
+
+// conversations are the reviews with inline comments in which the role's findings
+// may be, and how many comments they have: the role's own; leftovers, which may
+// hold findings of any role; and those of the time before sentinels.
+func (r *run) conversations(log escalation.Log) (reviews []int64, comments int) {
+	for _, row := range log.Rows {
+		_, s, err := sentinel.Split(row.Body)
+		if row.Comments > 0 && (r.owns(row) || errors.Is(err, sentinel.ErrNone) || err == nil && s.Kind == sentinel.KindOrphan) {
+			reviews = append(reviews, row.ID)
+			comments += row.Comments
+		}
+	}
+	return reviews, comments
+}
+
+// owns tells whether a review of the account is the role's.
+func (r *run) owns(row Row) bool {
+	_, s, err := sentinel.Split(row.Body)
+	return err == nil && s.Role == r.set.Role && s.Kind != sentinel.KindOrphan
+}
+
+// raisedField is the sentinel's field that holds finding.Round.Raised.
+const raisedField = "raised"
+
+// field is a field of a sentinel that only this package knows; "" if there is none.
+func field(s sentinel.Sentinel, key string) string {
+	for _, f := range s.Extra {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// content is what a file held at the commits of some findings.
+type content struct {
+	head, blob string // blob may be missing
+	changes    []*finding.Change
+}
+
+// trace finds out what became of the findings' files since. The diff tells which
+// files hold the same as then; of the others both versions are read, each once.
+func (r *run) trace(ctx context.Context, earlier []finding.Earlier, d diff.Diff, head string) error {
+	type version struct{ path, head string }
+	since := map[version]*finding.Change{}
+	changed := map[string][]*content{}
+	for _, e := range earlier {
+		v := version{e.Place.Path, e.Head}
+		if e.Status == finding.Let || v.path == "" || v.head == "" || since[v] != nil {
+			continue
+		}
+		file, inDiff := d.File(v.path)
+		change := &finding.Change{Path: v.path}
+		if inDiff {
+			change.Path = file.Path
+		}
+		since[v] = change
+		if v.head == head || inDiff && diff.SameBlob(e.Blob, finding.BlobOf(file)) {
+			change.Known = true
+			continue
+		}
+		contents, known := changed[v.path]
+		i := slices.IndexFunc(contents, func(c *content) bool { return diff.SameBlob(c.blob, e.Blob) })
+		switch {
+		case i >= 0:
+			contents[i].changes = append(contents[i].changes, change)
+		case known || len(changed) < maxTraced:
+			changed[v.path] = append(contents, &content{v.head, e.Blob, []*finding.Change{change}})
+		}
+	}
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	for path, contents := range changed {
+		p.Go(func(ctx context.Context) error { return r.compare(ctx, path, contents, head) })
+	}
+	if err := p.Wait(); err != nil {
+		return err
+	}
+	for i, e := range earlier {
+		if change := since[version{e.Place.Path, e.Head}]; change != nil {
+			earlier[i].Since = *change
+		}
+	}
+	return nil
+}
+
+// compare reads what a file holds at head, and what it held then. Secrets are
+// masked in both before they are compared, as in the diff of the pull request.
+func (r *run) compare(ctx context.Context, path string, contents []*content, head string) error {
+	now := contents[0].changes[0].Path
+	after, err := r.masked(ctx, now, head)
+	gone := errors.Is(err, ErrNoFile)
+	if err != nil && !gone {
+		return err
+	}
+	for _, c := range contents {
+		before, err := r.masked(ctx, path, c.head)
+		found := finding.Change{Path: now, Known: true, Gone: gone}
+		switch {
+		case errors.Is(err, ErrNoFile):
+			// The commit is gone after a forced push, or the file was gone already: not known.
+			found = finding.Change{Path: now}
+		case err != nil:
+			return err
+		case !gone:
+			found.Diff = diff.Between(now, before, after)
+		}
+		for _, change := range c.changes {
+			*change = found
+		}
+	}
+	return nil
+}
+
+// masked reads a file with its secrets masked.
+func (r *run) masked(ctx context.Context, path, ref string) ([]byte, error) {
+	data, err := r.env.Forge.File(ctx, path, ref)
+	return []byte(r.env.Secrets.Redact(string(data))), err
+}
