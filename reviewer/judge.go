@@ -21,6 +21,9 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 	if err != nil {
 		return escalation.Verdict{}, err
 	}
+	for _, f := range s.unread {
+		r.result.NotReviewed = append(r.result.NotReviewed, NotReviewed(f))
+	}
 	calls, err := r.calls(m, s)
 	if err != nil {
 		return escalation.Verdict{}, err

@@ -83,20 +83,20 @@ func (p Plan) String() string {
 		switch {
 		case step.Post != nil:
 			fmt.Fprintf(&b, "\n  POST a review, event %s, at %.7s, %d inline\n\n%s", step.Post.Event, step.Post.Commit,
-				len(step.Post.Comments), indent(step.Post.Body, "    "))
+				len(step.Post.Comments), indent(step.Post.Body))
 			for _, c := range step.Post.Comments {
 				fmt.Fprintf(&b, "\n  inline on %s", commentText(c))
 			}
 		case step.Attach != nil:
 			fmt.Fprintf(&b, "\n  ATTACH to review %d on %s", step.Attach.Review, commentText(step.Attach.Comment))
 		case step.Say != "":
-			fmt.Fprintf(&b, "\n  COMMENT on the pull request\n\n%s", indent(step.Say, "    "))
+			fmt.Fprintf(&b, "\n  COMMENT on the pull request\n\n%s", indent(step.Say))
 		case step.Settle != nil && step.Settle.Reopen:
 			fmt.Fprintf(&b, "\n  REOPEN the conversation of comment %d\n", step.Settle.Comment)
 		case step.Settle != nil:
 			fmt.Fprintf(&b, "\n  RESOLVE the conversation of comment %d\n", step.Settle.Comment)
 		case step.Edit != nil:
-			fmt.Fprintf(&b, "\n  PATCH the review of %s (comment %d)\n\n%s", step.Edit.About, step.Edit.Comment, indent(step.Edit.Body, "    "))
+			fmt.Fprintf(&b, "\n  PATCH the review of %s (comment %d)\n\n%s", step.Edit.About, step.Edit.Comment, indent(step.Edit.Body))
 		case step.Withdraw:
 			b.WriteString("\n  WITHDRAW the account's verdict, by asking for its review anew\n")
 		}
@@ -109,13 +109,13 @@ func commentText(c NewComment) string {
 	if c.OldLine != 0 {
 		line, side = c.OldLine, "old"
 	}
-	return fmt.Sprintf("%s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body, "    "))
+	return fmt.Sprintf("%s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body))
 }
 
-func indent(s, by string) string {
+func indent(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
-		b.WriteString(strings.TrimRight(by+strings.TrimRight(line, "\r\n"), " ") + "\n")
+		b.WriteString(strings.TrimRight("    "+strings.TrimRight(line, "\r\n"), " ") + "\n")
 	}
 	return b.String()
 }

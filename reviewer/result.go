@@ -22,11 +22,18 @@ type Result struct {
 	ModelRequests int                `json:"model_requests"`
 	Usage         *Usage             `json:"usage,omitempty"`
 	Notes         []string           `json:"notes"`
+	NotReviewed   []NotReviewed      `json:"not_reviewed,omitempty"` // files that the model wasn't shown, all of them
 	DryRun        bool               `json:"dry_run,omitempty"`
 	Error         string             `json:"error,omitempty"`
 
 	Plan     *Plan  `json:"plan,omitempty"` // with DryRun
 	Headline string `json:"-"`              // verdict and why, for people
+}
+
+// NotReviewed is a file that the model wasn't shown, or not all of it, and why.
+type NotReviewed struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // Counted is how many of the findings count for the verdict.

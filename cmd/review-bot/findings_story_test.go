@@ -122,6 +122,12 @@ func (s *story) job(t *testing.T) job {
 	return s.bench.job(s.pull, says(t), "logic")
 }
 
+// earlier is the part of the last prompt that lists earlier findings.
+func (s *story) earlier() string {
+	_, list, _ := strings.Cut(s.prompt, "# Earlier findings")
+	return list
+}
+
 // conversation is the comment that began the only conversation about a line.
 func (s *story) conversation(t *testing.T, text string) giteatest.Comment {
 	t.Helper()
@@ -213,7 +219,7 @@ func TestFindingsAreRemembered(t *testing.T) {
 		"the same changes as shown under", "The file since: (no changes)",
 	} {
 		if !strings.Contains(s.prompt, part) {
-			t.Errorf("the prompt lacks %q:\n%s", part, s.prompt[strings.Index(s.prompt, "# Earlier findings"):])
+			t.Errorf("the prompt lacks %q:\n%s", part, s.earlier())
 		}
 	}
 	wantStates(t, r, map[string]finding.State{one: finding.Answered, two: finding.Resolved, three: finding.Retained, four: finding.Retained})
@@ -259,7 +265,7 @@ func TestFindingsAreRemembered(t *testing.T) {
 		t.Error("the model is asked about a finding that a maintainer waived")
 	}
 	if !strings.Contains(s.prompt, "The author of the pull request has closed the conversation.") {
-		t.Errorf("the prompt doesn't tell who closed what:\n%s", s.prompt[strings.Index(s.prompt, "# Earlier findings"):])
+		t.Errorf("the prompt doesn't tell who closed what:\n%s", s.earlier())
 	}
 	wantStates(t, r, map[string]finding.State{one: finding.Answered, two: finding.Resolved, three: finding.Retained, four: finding.Waived})
 	if r.Own != sentinel.RequestChanges || r.Counted() != 1 {

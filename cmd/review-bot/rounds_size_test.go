@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"review-bot/reviewer"
 	"review-bot/reviewer/gitea/giteatest"
 )
 
@@ -27,7 +30,9 @@ func TestAHugePullRequest(t *testing.T) {
 	pull := b.open(t, giteatest.Files(many))
 	srv := says(t)
 	p := process{theProgram(t), b.job(pull, srv, "logic").with("REVIEW_BOT_MAX_CALLS", fmt.Sprint(calls))}
-	cmd, out := p.command(t)
+	cmd, out := p.command(t, "--json")
+	result := new(bytes.Buffer)
+	cmd.Stdout = result
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -61,6 +66,19 @@ func TestAHugePullRequest(t *testing.T) {
 	}
 	if want := fmt.Sprintf("Not reviewed (%d files)", files-len(shown)); len(shown) < 500 || !strings.Contains(review.Body, want) {
 		t.Errorf("%d files are shown to the model, and the body lacks %q:\n%s", len(shown), want, review.Body)
+	}
+	var r reviewer.Result
+	if err := json.Unmarshal(result.Bytes(), &r); err != nil {
+		t.Fatalf("%v in %s", err, result)
+	}
+	for _, f := range r.NotReviewed {
+		if shown[f.Path] || f.Why == "" {
+			t.Errorf("%s is shown to the model, and listed as not reviewed: %q", f.Path, f.Why)
+		}
+		shown[f.Path] = true
+	}
+	if len(shown) != files {
+		t.Errorf("%d files are reviewed or listed, want all %d", len(shown), files)
 	}
 	if len(review.Body) > 60_000 {
 		t.Errorf("the body has %d characters", len(review.Body))

@@ -160,10 +160,11 @@ func (m matching) relate(j, i int) relation {
 			return certain
 		}
 	case e.Since.Known:
-		if now, ok := e.Since.Diff.Forward(e.Place.Line); ok && now == f.Place.Line {
+		if now, still := e.Since.Diff.Forward(e.Place.Line); still && now == f.Place.Line {
 			return certain
-		} else if !claimed {
-			return m.moved(e, f, ok)
+		}
+		if !claimed {
+			return m.moved(e, f)
 		}
 	}
 	if claimed || m.once(i) {
@@ -175,9 +176,9 @@ func (m matching) relate(j, i int) relation {
 // moved tells whether an earlier finding's line may be that of a fresh one, though
 // it isn't where the change of the file leads: only if the code was taken away in
 // one place and put in one other place, and nowhere else.
-func (m matching) moved(e Earlier, f Finding, still bool) relation {
+func (m matching) moved(e Earlier, f Finding) relation {
 	before, deleted := e.Since.Diff.Line(diff.Old, e.Place.Line)
-	if still || !deleted {
+	if !deleted {
 		return other
 	}
 	at := version{e.Place.Path, e.Head}

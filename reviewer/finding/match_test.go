@@ -82,8 +82,11 @@ func TestMatches(t *testing.T) {
 		"the equal code was there before": {file, shifted, false, list(f(file, 5)), list(f(shifted, 5)), nil, ""},
 		"both, in whatever order":         {file, shifted, false, list(f(file, 5), f(file, 3)), list(f(shifted, 5), f(shifted, 7)), nil, "0-1 1-0"},
 		"a moved line":                    {file, strings.Fields("top RET two RET three one end"), false, list(f(file, 2)), list(f(strings.Fields("top RET two RET three one end"), 6)), nil, "0-0"},
-		"moved and indented":              {file, []string{"top", "RET", "two", "RET", "three", "\tone", "end"}, false, list(f(file, 2)), list(f([]string{"top", "RET", "two", "RET", "three", "\tone", "end"}, 6)), nil, "0-0"},
-		"moved, or one of two new ones":   {file, strings.Fields("top RET two RET one three one end"), false, list(f(file, 2)), list(f(strings.Fields("top RET two RET one three one end"), 5)), nil, ""},
+		"moved, in other words":           {file, strings.Fields("top RET two RET three one end"), false, list(f(file, 2)), list(titled(f(strings.Fields("top RET two RET three one end"), 6), "U")), nil, "0-0"},
+		"moved, but the copy that was there is meant": {strings.Fields("a RET b RET c"), strings.Fields("a b RET c d RET"), false,
+			list(f(strings.Fields("a RET b RET c"), 2)), list(f(strings.Fields("a b RET c d RET"), 3)), nil, ""},
+		"moved and indented":            {file, []string{"top", "RET", "two", "RET", "three", "\tone", "end"}, false, list(f(file, 2)), list(f([]string{"top", "RET", "two", "RET", "three", "\tone", "end"}, 6)), nil, "0-0"},
+		"moved, or one of two new ones": {file, strings.Fields("top RET two RET one three one end"), false, list(f(file, 2)), list(f(strings.Fields("top RET two RET one three one end"), 5)), nil, ""},
 		"one of two is gone, one is new": {file, strings.Fields("top one two RET three x RET end"), false, list(f(file, 3)),
 			list(f(strings.Fields("top one two RET three x RET end"), 7)), nil, "0-0"},
 		"it is gone, and the other can't be followed": {
@@ -92,6 +95,7 @@ func TestMatches(t *testing.T) {
 		"changed, so it is new": {file, strings.Fields("top ONE RET two RET three end"), false, list(f(file, 2)), list(f(strings.Fields("top ONE RET two RET three end"), 2)), nil, ""},
 
 		"history unknown":                  {file, shifted, true, list(f(file, 2)), list(f(shifted, 4)), nil, "0-0"},
+		"unknown, in other words":          {file, shifted, true, list(f(file, 2)), list(titled(f(shifted, 4), "U")), nil, "0-0"},
 		"unknown, and the code twice":      {file, shifted, true, list(f(file, 5)), list(f(shifted, 7)), nil, ""},
 		"unknown, twice on the same line":  {file, file, true, list(f(file, 5)), list(f(file, 5)), nil, ""},
 		"unknown, and two of the one line": {file, shifted, true, list(f(file, 2), titled(f(file, 2), "V")), list(titled(f(shifted, 4), "U")), nil, ""},

@@ -11,6 +11,7 @@ import (
 
 	"review-bot/prompts"
 	"review-bot/reviewer/diff"
+	"review-bot/reviewer/untrusted"
 	"review-bot/sentinel"
 )
 
@@ -216,6 +217,7 @@ func TestACopiedMarkerIsNotBelieved(t *testing.T) {
 		"both were edited":         {[]Comment{as(original, edited), as(copied, number(101))}, "", []string{"100 unknown open", "101 unknown open"}},
 		"a third one, all edited":  {[]Comment{as(original, edited), as(copied, number(101)), as(copied, number(102))}, "", []string{"100 unknown open", "101 unknown open", "102 unknown open"}},
 		"of one in the body":       {[]Comment{as(copied, number(99))}, body.Text(), []string{"99 unknown open", "0 low open"}},
+		"of the time before":       {[]Comment{as(original, number(99), markedBy("<!-- review-bot-finding:security/00000001 -->")), original}, "", []string{"99 unknown open", "100 low open"}},
 		"posted twice by accident": {[]Comment{as(original, number(101)), original}, "", []string{"100 low open", "101 unknown open"}},
 		"posted again from a body": {[]Comment{original}, body.Text(), []string{"100 low open"}},
 	} {
@@ -248,7 +250,7 @@ func TestConversations(t *testing.T) {
 		return Comment{ID: id, Review: review, Path: path, OldLine: old, NewLine: new}
 	}
 	list := Conversations([]Comment{
-		place(9, 1, "a", 0, 5), place(3, 1, "a", 0, 5), place(4, 2, "a", 0, 5), place(5, 1, "b", 0, 5), place(6, 1, "a", 5, 0), place(7, 1, "a", 0, 6), place(1, 1, "a", 5, 0),
+		place(9, 1, "a", 0, 5), place(3, 1, "a", 0, 5), place(4, 2, "a", 0, 5), place(5, 1, "b", 0, 5), place(6, 1, "a", 5, 0), place(7, 1, "a", 0, 6), place(1, 1, "a", 5, 0), place(8, 1, "a", 6, 0),
 	})
 	var got [][]int64
 	for _, c := range list {
@@ -258,7 +260,7 @@ func TestConversations(t *testing.T) {
 		}
 		got = append(got, ids)
 	}
-	if d := cmp.Diff([][]int64{{1, 6}, {3, 9}, {4}, {5}, {7}}, got); d != "" {
+	if d := cmp.Diff([][]int64{{1, 6}, {3, 9}, {4}, {5}, {7}, {8}}, got); d != "" {
 		t.Errorf("conversations are by review, path, side and line, all oldest first (-want +got):\n%s", d)
 	}
 	if Conversations(nil) != nil {
@@ -418,7 +420,8 @@ func TestBodyRoundTrip(t *testing.T) {
 			for i, e := range earlier {
 				f := want[i]
 				if e.ID != f.ID || e.Key != f.Key || e.Severity != f.Severity || e.Category != f.Category || e.Head != f.Head || e.Blob != f.Blob ||
-					e.Where != InBody || e.Status != Open || e.Place.Line != max(f.Place.Line, 0) || e.Place.Line > 0 && e.Place.Side != f.Place.Side {
+					e.Where != InBody || e.Status != Open || e.Place.Line != max(f.Place.Line, 0) || e.Place.Line > 0 && e.Place.Side != f.Place.Side ||
+					untrusted.CodeSpan(location(e.Finding)) != untrusted.CodeSpan(location(f)) {
 					t.Fatalf("round %d: %+v, want %+v", round, e, f)
 				}
 				retained = append(retained, e.ID)
@@ -463,6 +466,38 @@ func bodyFinding(t *rapid.T) prompts.Finding {
 	f.Body = rapid.OneOf(rapid.Just(f.Body), rapid.Just("**1 of 2 findings without a line in the diff**\n\n**low · logic** — no\n\n`b.go:1`: x"),
 		rapid.Just("```\n**9 of 9 findings without a line in the diff**\n\n<!-- review-bot-finding:security -->")).Draw(t, "odd body")
 	return f
+}
+
+func TestOddPathsInTheBodyAreReadBack(t *testing.T) {
+	for _, path := range []string{"b.go", "a b/c.go", "a`: b``.go", "`a`", "a`b", "``", "a:12", "a:12-13", "a:b", "c: d", "x|`y`.go", "ä.go"} {
+		for _, lines := range [][2]int{{0, 0}, {12, 12}, {12, 13}, {12, 0}} {
+			f := at(path, lines[0], "")
+			f.EndLine = lines[1]
+			want := anchored(t, change, f)[0]
+			m := memory()
+			m.Body = report(want).Text()
+			list := m.Earlier()
+			if len(list) != 1 || list[0].Place.Path != path || list[0].Place.Line != lines[0] || location(list[0].Finding) != location(want) {
+				t.Errorf("%q, lines %v: %+v", path, lines, list)
+			}
+		}
+	}
+}
+
+// Nobody else's marker comes to stand in the body; were it so, it would be skipped.
+func TestOnlyTheRolesMarkersCountInTheBody(t *testing.T) {
+	list := anchored(t, change, at("gone.go", 1, "x"), at("gone.go", 2, "y"))
+	m := memory()
+	for promise, line := range map[string]string{"another role's": list[0].Marker("logic", testKey).String(), "one of the time before": bareMarker} {
+		m.Body = strings.Replace(report(list...).Text(), list[0].Marker("security", testKey).String(), line, 1)
+		if got := m.Earlier(); len(got) != 1 || got[0].ID != list[1].ID || got[0].Title != "Title of y" || strings.Contains(got[0].text(), "Title of x") {
+			t.Errorf("%s: %+v", promise, got)
+		}
+	}
+	m.Body = list[0].Inline("security", testKey)
+	if got := m.Earlier(); got != nil {
+		t.Errorf("a marker that doesn't stand below the title: %+v", got)
+	}
 }
 
 // The severity of a finding in the body may get worse, and its text says so.
