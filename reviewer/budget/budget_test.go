@@ -69,8 +69,8 @@ func TestPlan(t *testing.T) {
 	}{
 		"nothing":          {nil, 10, 8, "", nil},
 		"all in one":       {[]diff.File{file("c.go", 3), file("a_test.go", 2, 1), file("b.md", 1)}, 10, 8, "c.go[0] a_test.go[0 1] b.md[0] 10", nil},
-		"neighbours":       {[]diff.File{file("a.go", 4), file("b.go", 4), file("c.go", 4), file("d.go", 4)}, 10, 8, "a.go[0] b.go[0] 10; c.go[0] d.go[0] 10", nil},
-		"fewer":            {[]diff.File{file("a.go", 2), file("b.go", 6), file("c.go", 2), file("d.go", 6)}, 10, 8, "a.go[0] b.go[0] 10; c.go[0] d.go[0] 10", nil},
+		"neighbours":       {[]diff.File{file("a.go", 1), file("b.go", 2), file("c.go", 3), file("d.go", 4), file("e.go", 3)}, 9, 8, "a.go[0] b.go[0] c.go[0] 9; d.go[0] e.go[0] 9", nil},
+		"fewer":            {[]diff.File{file("a.go", 3), file("b.go", 3), file("c.go", 5), file("d.go", 5)}, 10, 8, "a.go[0] c.go[0] 10; b.go[0] d.go[0] 10", nil},
 		"out of order":     {[]diff.File{file("a.go", 2), file("b.go", 8), file("c.go", 2), file("d.go", 8), file("e.go", 2)}, 9, 8, "a.go[0] c.go[0] e.go[0] 9; b.go[0] 9; d.go[0] 9", nil},
 		"split":            {[]diff.File{file("a.go", 4, 4, 4), file("b.go", 1)}, 9, 8, "a.go[0 1] 9; a.go[2] b.go[0] 7", nil},
 		"split and joined": {[]diff.File{file("a.go", 2, 8, 2, 8, 2)}, 9, 8, "a.go[0 2 4] 7; a.go[1] 9; a.go[3] 9", nil},
@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 		"less than none": {[]diff.File{file("a.go", 8)}, 9, -1, "", []Left{{"a.go", "over the budget of 0 calls", 1}}},
 		"no budget":      {[]diff.File{file("a.go", 8), file("b.go")}, 0, 8, "", []Left{{"a.go", "one hunk is too large: 8 tokens", 1}, {"b.go", "its name is too large: 1 token", 0}}},
 		"no hunks first": {
-			[]diff.File{file("a.go", 8), file("b.go", 6), file("go.sum"), file("c.png")}, 9, 1, "b.go[0] go.sum[] c.png[] 9",
+			[]diff.File{file("a.go", 8), file("go.sum"), file("c.png")}, 9, 1, "go.sum[] c.png[] 2",
 			[]Left{{"a.go", "over the budget of 1 call", 1}},
 		},
 		"part of a file": {

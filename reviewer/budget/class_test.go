@@ -7,7 +7,7 @@ import (
 
 func TestClassOf(t *testing.T) {
 	for class, paths := range map[Class]string{
-		Source: `main.go cmd/x/main.go a/latest.go contest.py src/main/java/Foo.java spec.go pod_spec.go job_spec.py it.js make_it.py suite.py
+		Source: `main.go cmd/x/main.go a/latest.go contest.py src/main/java/Foo.java spec.go pod_spec.go load_tests.go test_plan.go mock_store.go job_spec.py it.js make_it.py suite.py
 			Makefile Dockerfile build.gradle query.sql main.tf deploy.sh .github/workflows/test.yml .gitea/workflows/ci.yaml action.yml CMakeLists.txt
 			index.html style.css security.go version.py license.ts readme.go notice.rb Attestation.java testable.js Latest.kt src/docs/page.tsx
 			mocking.py unit_tester.py docker-compose.yml x y/z a. -`,

@@ -84,12 +84,13 @@ const (
 
 // Count counts the tokens of a text, special tokens taken for plain text.
 //
-// It is what the vocabulary says up to a megabyte, but that a line of over 64 kB, or over 256 bytes of white
-// space in a row, may count a few more. Longer texts are estimated from a
-// megabyte of samples, one from each 64th of the text, and with a margin of 2 standard errors and 2 %: of
-// code, mixed with data or not, that is at most a few percent too much, and not too little.
+// It is what the vocabulary says up to a megabyte, but that a line of over 64 kB, or over
+// 256 bytes of white space in a row, may count a few more. Longer texts are estimated from
+// samples, one from each 64th of the text, a megabyte in all, with a margin of 2 standard
+// errors and 2 %. The more even the text, the better that is, and it errs upwards: code comes
+// out 4 % too large, code mixed with data 12 %, data strewn among blanks 50 %.
 //
-// It takes about 0.1 s a megabyte of code, and 0.5 s of the worst there is; never over a second.
+// It takes about 0.1 s a megabyte of code, and under a second for whatever text.
 func (c Counter) Count(text string) int {
 	if len(text) <= maxExact {
 		return c.whole(text)
