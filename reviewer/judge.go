@@ -109,7 +109,9 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	v := escalation.Verdict{
 		Own: own, Head: pull.Head, Base: pull.Base, Q: r.question, Fresh: true, Owed: round.Owed,
 		Round: st.log.RoundsAt(r.set.Role, own, pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
-		Extra: []sentinel.Field{{Key: raisedField, Value: round.Raised}, {Key: mergeBaseField, Value: pull.MergeBase}},
+		Extra: []sentinel.Field{
+			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)}, {Key: mergeBaseField, Value: pull.MergeBase},
+		},
 	}
 	if r.set.Inline == InlineBody && r.patches(st, v) {
 		round.KeepInBody("kept here, since the review was edited (--inline body)")

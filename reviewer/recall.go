@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sourcegraph/conc/pool"
 
@@ -52,11 +53,14 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 			URL: fmt.Sprintf("%s#issuecomment-%d", st.pull.URL, c.ID), // the server's own leads elsewhere while its review is pending
 			// A push that changes the line moves the server's time of the comment, too; so only one
 			// that the account can't vouch for may have been edited.
-			Edited: !r.marked(c.Body) && (signed[c.Review] || !c.Updated.Equal(c.Created)),
+			// In a review that was posted with this token every comment is vouched for: one that isn't
+			// was edited, also if that was in the second of the POST, of which the times show nothing.
+			Edited: !finding.Vouched(c.Body, r.key) && (signed[c.Review] || !c.Updated.Equal(c.Created)),
 		})
 	}
 	if cur, ok := st.log.Current(r.set.Role); ok {
 		memory.Raised = field(cur.Sentinel, raisedField)
+		memory.Closed = strings.Split(field(cur.Sentinel, closedField), ",")
 		memory.Body, memory.BodyURL = escalation.Recorded(cur).Body.Text, cur.Row.URL
 	}
 	earlier := memory.Earlier()
@@ -105,15 +109,6 @@ func doubt(log escalation.Log, role string, comments []finding.Comment, earlier 
 	return ""
 }
 
-// marked tells whether a comment carries a marker of this very token, and no
-// other. In a review that was posted with it every comment does: one that doesn't
-// was edited, also if that was in the second of the POST, of which the server's
-// times show nothing.
-func (r *run) marked(body string) bool {
-	markers := sentinel.Markers(body)
-	return len(markers) == 1 && r.key.VerifyMarker(markers[0])
-}
-
 // commentsField is the sentinel's field that holds how many inline comments the
 // role's conversations have, its own included.
 const commentsField = "comments"
@@ -138,8 +133,25 @@ func (r *run) owns(row Row) bool {
 	return err == nil && s.Role == r.set.Role && s.Kind != sentinel.KindOrphan
 }
 
-// raisedField is the sentinel's field that holds finding.Round.Raised.
-const raisedField = "raised"
+// raisedField and closedField are the sentinel's fields that hold finding.Round's
+// Raised and Closed.
+const (
+	raisedField = "raised"
+	closedField = "closed"
+)
+
+// closed lists the newest ids for which a sentinel's value has room. One that is
+// left out counts as open, and is closed again.
+func closed(ids []string) string {
+	const most = 512
+	text := ""
+	for _, id := range slices.Backward(ids) {
+		if item := id + "," + text; len(item) <= most {
+			text = item
+		}
+	}
+	return strings.TrimSuffix(text, ",")
+}
 
 // field is a field of a sentinel that only this package knows; "" if there is none.
 func field(s sentinel.Sentinel, key string) string {

@@ -146,23 +146,24 @@ func (m Marker) validate() error {
 	return nil
 }
 
-// SignMarker returns m with the code over all its other fields. Anyone with write
-// access to a repository can edit the account's comments; a severity that such a
-// person wrote there must not decide about a verdict.
-func (k Key) SignMarker(m Marker) Marker {
-	m.MAC = k.markerCode(m)
+// SignMarker returns m with the code over all its other fields and the text that
+// it stands under: see Hash. Anyone with write access to a repository can edit the
+// account's comments; a severity that such a person wrote there, or moved there
+// from another comment, must not decide about a verdict.
+func (k Key) SignMarker(m Marker, text string) Marker {
+	m.MAC = k.markerCode(m, text)
 	return m
 }
 
 // VerifyMarker tells whether m carries the code that SignMarker would give it.
-func (k Key) VerifyMarker(m Marker) bool {
-	return m.MAC != "" && hmac.Equal([]byte(m.MAC), []byte(k.markerCode(m)))
+func (k Key) VerifyMarker(m Marker, text string) bool {
+	return m.MAC != "" && hmac.Equal([]byte(m.MAC), []byte(k.markerCode(m, text)))
 }
 
-func (k Key) markerCode(m Marker) string {
+func (k Key) markerCode(m Marker, text string) string {
 	m.MAC = ""
 	h := hmac.New(sha256.New, k.secret)
-	h.Write([]byte(m.String()))
+	h.Write([]byte(m.String() + "\n" + Hash(text)))
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 

@@ -24,7 +24,7 @@ func TestWhatAMarkerEncodesDecodesToTheSame(t *testing.T) {
 			m.Old, m.Closed = rapid.Bool().Draw(t, "old"), rapid.Bool().Draw(t, "closed")
 		}
 		if rapid.Bool().Draw(t, "signed") {
-			m = NewKey("token", "o/r", 1).SignMarker(m)
+			m = NewKey("token", "o/r", 1).SignMarker(m, "Words.")
 		}
 		if rapid.IntRange(0, 4).Draw(t, "unversioned") == 0 {
 			m.Version = 0
@@ -183,19 +183,22 @@ func TestAnEditedMarkerIsNotTheAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if key.VerifyMarker(m) {
+	if key.VerifyMarker(m, "Words.") {
 		t.Error("a marker without a code is right")
 	}
-	signed := key.SignMarker(m)
+	signed := key.SignMarker(m, "Words.")
 	read, err := ParseMarker(signed.String())
-	if err != nil || !key.VerifyMarker(read) {
+	if err != nil || !key.VerifyMarker(read, "Words.\r\n") {
 		t.Errorf("%s: %v", signed, err)
 	}
-	if NewKey("token", "o/r", 2).VerifyMarker(signed) {
+	if NewKey("token", "o/r", 2).VerifyMarker(signed, "Words.") {
 		t.Error("the code of one pull request is right on another")
 	}
+	if key.VerifyMarker(signed, "Other words.") {
+		t.Error("the code is right under another text")
+	}
 	signed.Severity = "low"
-	if key.VerifyMarker(signed) {
+	if key.VerifyMarker(signed, "Words.") {
 		t.Error("the severity was changed, and the code is still right")
 	}
 }

@@ -75,9 +75,9 @@ func TestEditedInlineComments(t *testing.T) {
 		{"a text behind the marker", appending("\n\nNever mind."), false, false},
 		{"a marker behind the marker", appending("\n" + forgedMarker), false, false},
 		{"a sentinel behind the marker", appending("\n" + forgedSentinel), false, false},
-		{"no text", func(t *testing.T, grave, _ string) string { return markerOf(t, grave).String() }, true, true},
+		{"no text", func(t *testing.T, grave, _ string) string { return markerOf(t, grave).String() }, true, false},
 		{"nothing", func(*testing.T, string, string) string { return "\u00a0" }, true, false},
-		{"a very long text", func(_ *testing.T, grave, _ string) string { return strings.Repeat("Fine. ", 15_000) + "\n" + grave }, true, true},
+		{"a very long text", func(_ *testing.T, grave, _ string) string { return strings.Repeat("Fine. ", 15_000) + "\n" + grave }, true, false},
 	}
 	minor := severe(s.on(t, "quiet(1)"), prompts.Low)
 	findings := []prompts.Finding{minor}

@@ -25,7 +25,7 @@ func (s *story) wantOwnMarks(t *testing.T) {
 		want := 1
 		for _, m := range sentinel.Markers(body) {
 			want++
-			if !s.key().VerifyMarker(m) || m.Role != sent.Role {
+			if !s.key().VerifyMarker(m, "") || m.Role != sent.Role {
 				t.Errorf("a marker that isn't ours in the body: %s\n%s", m, body)
 			}
 		}
@@ -34,7 +34,7 @@ func (s *story) wantOwnMarks(t *testing.T) {
 		}
 	}
 	for _, text := range comments {
-		if m := markerOf(t, text); !s.key().VerifyMarker(m) || strings.Count(text, opener) != 1 {
+		if !finding.Vouched(text, s.key()) || strings.Count(text, opener) != 1 {
 			t.Errorf("want one marker of ours and no other HTML comment:\n%s", text)
 		}
 	}

@@ -42,6 +42,9 @@ func TestReplyThatIsTakenBack(t *testing.T) {
 	})
 	wantStates(t, r, map[string]finding.State{"code(5)": finding.Resolved})
 	s.wantResolved(t, map[string]bool{"code(5)": true, "code(9)": true})
+	if len(r.Notes) != 0 {
+		t.Errorf("a run that nobody disturbed notes %q", r.Notes)
+	}
 }
 
 // A maintainer deletes the bot's comment: before a round, with a reply that stays

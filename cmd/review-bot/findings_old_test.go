@@ -27,7 +27,7 @@ func TestUnversionedMarkers(t *testing.T) {
 				body = sentinel.Body{Text: body}.With(sentinel.Sentinel{
 					Role: "logic", Version: 1, Kind: sentinel.KindVerdict, Own: sentinel.RequestChanges, Event: sentinel.RequestChanges,
 					Head: s.pull.Head, Round: 1, Run: strings.Repeat("0a", 16),
-				}, s.key())
+				}, sentinel.NewKey("an older token", s.repo.FullName(), s.pull.Index))
 			}
 			old := func(text, marker string) string { return text + "\n\nIt breaks.\n\n" + marker }
 			s.pull.Review(t, s.bot, giteatest.ReviewInput{Event: "REQUEST_CHANGES", Body: body, Comments: []giteatest.CommentInput{
@@ -44,7 +44,7 @@ func TestUnversionedMarkers(t *testing.T) {
 				shown = earlier
 				return keepsOnly("code(9)")(earlier)
 			})
-			if len(keeping(shown, "code(5)")) != 1 || len(keeping(shown, "code(9)")) != 1 || len(keeping(shown, "code(12)")) != 1 {
+			if len(shown) != 3 || len(keeping(shown, "code(5)")) != 1 || len(keeping(shown, "code(9)")) != 1 || len(keeping(shown, "code(12)")) != 1 {
 				t.Errorf("the model is shown %+v, want three", shown)
 			}
 			got := map[string]finding.State{}

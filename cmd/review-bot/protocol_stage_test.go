@@ -38,7 +38,7 @@ type site struct {
 
 const (
 	topics = 60
-	bases  = 150 // of each kind
+	bases  = 170 // of each kind
 
 	// The kinds of bases: protected by one approval and by block_on_rejected_reviews,
 	// and some by a further rule.

@@ -25,7 +25,7 @@ func Closed(text, head string, key sentinel.Key) string {
 	}
 	m := was
 	m.Closed = true
-	return fmt.Sprintf(fixedIn, head) + fixedOpen + rest + fixedEnd + "\n\n" + remarked(m, was, key)
+	return remarked(fmt.Sprintf(fixedIn, head)+fixedOpen+rest+fixedEnd, m, key, key.VerifyMarker(was, rest))
 }
 
 // Opened reverses Closed.
@@ -36,17 +36,24 @@ func Opened(text string, key sentinel.Key) string {
 	}
 	m := was
 	m.Closed = false
-	return unfolded(rest) + "\n\n" + remarked(m, was, key)
+	return remarked(unfolded(rest), m, key, key.VerifyMarker(was, rest))
 }
 
-// remarked is the marker m made of another one. A severity that a person may have
-// written there is left out, which counts as the worst: the code must not vouch
-// for it.
-func remarked(m, was sentinel.Marker, key sentinel.Key) string {
-	if !key.VerifyMarker(was) {
+// remarked is a text with the marker m under it, made of another one. A severity
+// that a person may have written there is left out, which counts as the worst: the
+// code must not vouch for it.
+func remarked(text string, m sentinel.Marker, key sentinel.Key, vouched bool) string {
+	if !vouched {
 		m.Severity = ""
 	}
-	return key.SignMarker(m).String()
+	return text + "\n\n" + key.SignMarker(m, text).String()
+}
+
+// Vouched tells whether a comment is, to the letter, as the account wrote it with
+// this key.
+func Vouched(text string, key sentinel.Key) bool {
+	m, rest, ok := marker(text)
+	return ok && key.VerifyMarker(m, rest)
 }
 
 // unfolded is the text that Closed folded.

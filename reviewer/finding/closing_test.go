@@ -19,7 +19,7 @@ func TestClosedReads(t *testing.T) {
 		t.Errorf("%s", closed)
 	}
 	m, _, ok := marker(closed)
-	if !ok || !m.Closed || !testKey.VerifyMarker(m) || strings.Count(closed, "<!--") != 1 {
+	if !ok || !m.Closed || !Vouched(closed, testKey) || strings.Count(closed, "<!--") != 1 {
 		t.Errorf("its marker, the last line, says that it is closed: %+v, %s", m, closed)
 	}
 }
@@ -65,9 +65,12 @@ func TestWithoutAMarkerNothingIsClosed(t *testing.T) {
 func TestClosingDoesntVouchForAPersonsSeverity(t *testing.T) {
 	text := posted(t).Inline("security", testKey)
 	forged := strings.Replace(text, "sev=high", "sev=low", 1)
+	if Opened(forged, testKey) != forged {
+		t.Error("what isn't closed is changed")
+	}
 	closed := Closed(forged, head, testKey)
 	for _, text := range []string{closed, Opened(closed, testKey), Opened(strings.Replace(Closed(text, head, testKey), "sev=high", "sev=low", 1), testKey)} {
-		if m, _, ok := marker(text); !ok || m.Severity != "" || !testKey.VerifyMarker(m) {
+		if m, _, ok := marker(text); !ok || m.Severity != "" || !Vouched(text, testKey) {
 			t.Errorf("%+v", m)
 		}
 	}

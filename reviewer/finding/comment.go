@@ -13,8 +13,12 @@ import (
 
 // Inline is the text of a finding's inline comment, its marker included.
 func (f Finding) Inline(role string, key sentinel.Key) string {
-	return f.text() + f.deleted() + fmt.Sprintf("\n\n<sub>%s · %s · answer here; a fix closes this by itself</sub>\n\n%s",
-		role, f.ID, f.Marker(role, key))
+	return f.inline(role) + "\n\n" + f.Marker(role, key).String()
+}
+
+// inline is the text without the marker.
+func (f Finding) inline(role string) string {
+	return f.text() + f.deleted() + fmt.Sprintf("\n\n<sub>%s · %s · answer here; a fix closes this by itself</sub>", role, f.ID)
 }
 
 // deleted quotes the deleted lines of a renamed file. The server would show

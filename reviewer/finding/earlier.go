@@ -48,6 +48,7 @@ type Memory struct {
 	Own      func(int64) bool // whether a review is the role's
 	Comments []Comment        // of the role's reviews, and of leftovers
 	Raised   string           // severities that were raised since, see Round.Raised
+	Closed   []string         // ids of findings that were closed by an edit, where the server can't resolve
 	Body     string           // text of the role's current review, as the account wrote it
 	BodyURL  string           // its address
 }
@@ -111,12 +112,10 @@ func (m Memory) raise(list []Earlier) []Earlier {
 	return list
 }
 
-// authentic tells whether the marker of a comment is as the account wrote it. A
+// authentic tells whether a comment is as the account wrote it. A
 // token that was changed since makes all codes wrong, so a comment that nobody
 // edited needs none.
-func (m Memory) authentic(c Comment, mark sentinel.Marker) bool {
-	return !c.Edited || m.Key.VerifyMarker(mark)
-}
+func (m Memory) authentic(c Comment) bool { return !c.Edited || Vouched(c.Body, m.Key) }
 
 // originals tells which comment each id was made for. A marker with its code can
 // be copied into another comment: so of several with one id the oldest that nobody
@@ -133,7 +132,7 @@ func (m Memory) originals(body []Earlier) map[string]int64 {
 	}
 	for _, c := range m.Comments {
 		mark, _, ok := marker(c.Body)
-		if !ok || c.Author.ID != m.Account || mark.Role != m.Role || mark.ID == "" || !mark.Closed && mark.Version == 0 || !m.authentic(c, mark) {
+		if !ok || c.Author.ID != m.Account || mark.Role != m.Role || mark.ID == "" || !mark.Closed && mark.Version == 0 || !m.authentic(c) {
 			continue
 		}
 		first, taken := claims[mark.ID]
@@ -160,7 +159,7 @@ func (m Memory) shared(conversation Conversation) bool {
 		}
 		mark, _, marked := marker(c.Body)
 		switch {
-		case marked && mark.Role != m.Role && !(mark.Closed && m.authentic(c, mark)),
+		case marked && mark.Role != m.Role && !(mark.Closed && m.authentic(c)),
 			!marked && i == 0 && !m.Own(c.Review):
 			return true
 		}
@@ -171,7 +170,7 @@ func (m Memory) shared(conversation Conversation) bool {
 // recall makes a finding of a comment of the account, if it is one of the role.
 func (m Memory) recall(c Comment, first bool, originals map[string]int64) (Earlier, bool) {
 	mark, rest, marked := marker(c.Body)
-	believed := marked && m.authentic(c, mark)
+	believed := marked && m.authentic(c)
 	byMarker, byPlace := marked && mark.Role == m.Role, !believed && first && m.Own(c.Review)
 	if !byMarker && !byPlace {
 		return Earlier{}, false
@@ -187,8 +186,8 @@ func (m Memory) recall(c Comment, first bool, originals map[string]int64) (Earli
 	if believed && mark.Version > 0 {
 		e.read(mark)
 	}
-	if believed && mark.Closed {
-		e.Status = Fixed
+	if believed && mark.Closed && slices.Contains(m.Closed, e.ID) {
+		e.Status = Fixed // and not just an old text that somebody put back
 	}
 	if mark.Closed {
 		rest = unfolded(rest)

@@ -100,7 +100,7 @@ func (e Earlier) section(changes map[string]string, mask func(string) string) (s
 		head = append(head, fmt.Sprintf("found at %.7s", e.Head))
 	}
 	s.head = strings.Join(head, " · ")
-	title := e.Title
+	title := short(e.Title, maxShort)
 	if e.Head == "" || strings.TrimSpace(title) == "" {
 		title = short(mask(e.Title+"\n"+e.Body), maxShort)
 	}

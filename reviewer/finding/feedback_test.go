@@ -155,7 +155,7 @@ func TestFeedbackIsMasked(t *testing.T) {
 		at := func(most int, lead string) string {
 			return lead + strings.Repeat("x", max(0, most-len(lead)-offset)) + secret + " tail"
 		}
-		long := append([]string{at(4*maxChanges-200, "")}, lines...)
+		long := append([]string{at(4*maxChanges-90, "")}, lines...)
 		e := Earlier{Finding: Finding{
 			ID: "00000001", Head: head, Title: secret, Place: diff.Place{Path: "dir/" + secret, Line: 1, Side: diff.New},
 		}, Status: Open, Replies: []Reply{{1, person, at(maxReply, "")}, {2, person, secret}}}

@@ -190,10 +190,16 @@ func Blocking(findings []Finding, threshold prompts.Severity) int {
 	return n
 }
 
-// Marker is the hidden line that carries the finding's identity.
+// Marker is the hidden line that carries the finding's identity. Inline it is
+// signed together with the comment; in the body, which is signed as a whole, by
+// itself.
 func (f Finding) Marker(role string, key sentinel.Key) sentinel.Marker {
+	text := ""
+	if f.Where == Inline {
+		text = f.inline(role)
+	}
 	return key.SignMarker(sentinel.Marker{
 		Role: role, ID: f.ID, Head: f.Head, Severity: string(f.Severity), Category: f.Category, Key: f.Key,
 		Blob: f.Blob, Line: max(f.Place.Line, 0), Old: f.Place.Side == diff.Old, Version: sentinel.Version,
-	})
+	}, text)
 }

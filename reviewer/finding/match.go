@@ -84,9 +84,6 @@ func (m matching) pairs() []pair {
 	byKey := map[string][]int{}
 	names := map[string][]string{} // of a file before
 	for j, e := range m.earlier {
-		if e.Key == "" {
-			continue
-		}
 		byKey[e.Key] = append(byKey[e.Key], j)
 		if now := e.Since.Path; now != "" && now != e.Place.Path && !slices.Contains(names[now], e.Place.Path) {
 			names[now] = append(names[now], e.Place.Path)

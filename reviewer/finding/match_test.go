@@ -85,6 +85,8 @@ func TestMatches(t *testing.T) {
 		"moved, in other words":           {file, strings.Fields("top RET two RET three one end"), false, list(f(file, 2)), list(titled(f(strings.Fields("top RET two RET three one end"), 6), "U")), nil, "0-0"},
 		"moved, but the copy that was there is meant": {strings.Fields("a RET b RET c"), strings.Fields("a b RET c d RET"), false,
 			list(f(strings.Fields("a RET b RET c"), 2)), list(f(strings.Fields("a b RET c d RET"), 3)), nil, ""},
+		"it is still there, and a blank line is gone": {[]string{"a", "RET", "b", "", "c"}, []string{"a", "RET", "b", "c", "RET"}, false,
+			list(f([]string{"a", "RET", "b", "", "c"}, 2)), list(f([]string{"a", "RET", "b", "c", "RET"}, 5)), nil, ""},
 		"moved and indented":            {file, []string{"top", "RET", "two", "RET", "three", "\tone", "end"}, false, list(f(file, 2)), list(f([]string{"top", "RET", "two", "RET", "three", "\tone", "end"}, 6)), nil, "0-0"},
 		"moved, or one of two new ones": {file, strings.Fields("top RET two RET one three one end"), false, list(f(file, 2)), list(f(strings.Fields("top RET two RET one three one end"), 5)), nil, ""},
 		"one of two is gone, one is new": {file, strings.Fields("top one two RET three x RET end"), false, list(f(file, 3)),
@@ -169,6 +171,19 @@ func TestMatchesOnTheOldSide(t *testing.T) {
 		earlier := recalled(tt.since, finding(tt.n, before...)...)
 		if got := ties(Matches(earlier, finding(tt.at, tt.now...), gone(tt.now...))); got != tt.want {
 			t.Errorf("%s: tied %q, want %q", promise, got, tt.want)
+		}
+	}
+}
+
+// Code that was changed stands on both sides of the diff, once on each.
+func TestCodeOnTheOtherSideIsNoSecondCopy(t *testing.T) {
+	d := parse(t, strings.Replace(change, "+TWO", "+\ttwo", 1))
+	for _, f := range []prompts.Finding{at("a.go", 11, "two"), old(at("a.go", 11, "two"))} {
+		fresh := Anchored(prompts.Answer{Findings: []prompts.Finding{f}}, d, head, counter())
+		earlier := recalled(Change{}, fresh...)
+		earlier[0].Place.Line = 5
+		if got := ties(Matches(earlier, fresh, d)); got != "0-0" {
+			t.Errorf("%s side: tied %q", f.Side, got)
 		}
 	}
 }

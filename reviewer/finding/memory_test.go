@@ -96,7 +96,7 @@ func TestOnlyTheRolesFindingsAreRecalled(t *testing.T) {
 		"in a leftover of another's review": {as(mine, misfiled), "1f3c9a2b high open"},
 		"by the web form":                   {as(mine, swapped("\n", "\r\n")), "1f3c9a2b high open"},
 		"with blanks behind it":             {as(mine, func(c *Comment) { c.Body += " \t\r\n\r\n" }), "1f3c9a2b high open"},
-		"edited, but for the marker":        {as(mine, edited, swapped("Body of it", "Nothing at all")), "1f3c9a2b high open"},
+		"edited, but for the marker":        {as(mine, edited, swapped("Body of it", "Nothing at all")), "synthetic unknown open"},
 		"the token was changed":             {as(commented(100, f, "security"), saying(f.Inline("security", stranger))), "1f3c9a2b high open"},
 		"of a later version":                {as(mine, markedBy(strings.Replace(line, " v=1", " new=1 v=2", 1))), "1f3c9a2b high open"},
 
@@ -181,13 +181,30 @@ func TestReadingAClosedComment(t *testing.T) {
 		"resolved by one who left the forge":     {as(mine, resolved(User{ID: -1})), Let},
 		"edited, and resolved by another person": {as(mine, edited, swapped("high", "low"), resolved(person)), Let},
 	} {
-		list := memory(tt.comment).Earlier()
+		m := memory(tt.comment)
+		m.Closed = []string{f.ID, idOf(before)}
+		list := m.Earlier()
 		if len(list) != 1 || list[0].Status != tt.status || list[0].Resolver != tt.comment.Resolver {
 			t.Errorf("%s: %+v", promise, list)
 			continue
 		}
 		if e := list[0]; e.Title != "Title of TWO" || e.Body != "Body of it." {
 			t.Errorf("%s: it says %q, %q", promise, e.Title, e.Body)
+		}
+	}
+}
+
+// A closing is signed for good: put back over a finding that was opened again, or
+// never closed as far as the verdict knows, it says nothing.
+func TestAnOldClosingIsNotBelieved(t *testing.T) {
+	f := posted(t)
+	mine := commented(100, f, "security")
+	closed := as(mine, edited, saying(Closed(mine.Body, base, testKey)))
+	for _, ids := range [][]string{nil, {""}, {"00000009"}} {
+		m := memory(closed)
+		m.Closed = ids
+		if list := m.Earlier(); len(list) != 1 || list[0].Status != Open || list[0].Severity != f.Severity {
+			t.Errorf("closed are %q: %+v", ids, list)
 		}
 	}
 }
@@ -213,9 +230,9 @@ func TestACopiedMarkerIsNotBelieved(t *testing.T) {
 	}{
 		"the copy is newer":        {[]Comment{original, as(copied, number(101))}, "", []string{"100 low open", "101 unknown open"}},
 		"the copy is older":        {[]Comment{original, as(copied, number(99))}, "", []string{"99 unknown open", "100 low open"}},
-		"of a closed one":          {[]Comment{as(closedLow, number(100)), as(copied, markedBy(closedMark), number(99))}, "", []string{"99 unknown open", "100 unknown open"}},
-		"both were edited":         {[]Comment{as(original, edited), as(copied, number(101))}, "", []string{"100 unknown open", "101 unknown open"}},
-		"a third one, all edited":  {[]Comment{as(original, edited), as(copied, number(101)), as(copied, number(102))}, "", []string{"100 unknown open", "101 unknown open", "102 unknown open"}},
+		"of a closed one":          {[]Comment{as(closedLow, number(100)), as(copied, markedBy(closedMark), number(99))}, "", []string{"99 unknown open", "100 low open"}},
+		"both were edited":         {[]Comment{as(original, edited), as(copied, number(101))}, "", []string{"100 low open", "101 unknown open"}},
+		"a third one, all edited":  {[]Comment{as(original, edited), as(copied, number(101)), as(copied, number(102))}, "", []string{"100 low open", "101 unknown open", "102 unknown open"}},
 		"of one in the body":       {[]Comment{as(copied, number(99))}, body.Text(), []string{"99 unknown open", "0 low open"}},
 		"of the time before":       {[]Comment{as(original, number(99), markedBy("<!-- review-bot-finding:security/00000001 -->")), original}, "", []string{"99 unknown open", "100 low open"}},
 		"posted twice by accident": {[]Comment{as(original, number(101)), original}, "", []string{"100 low open", "101 unknown open"}},
@@ -382,6 +399,13 @@ func TestRaisedSeveritiesLast(t *testing.T) {
 	if err := s.Validate(); err != nil || !strings.HasPrefix(r.Raised, "00000003:critical,") || strings.Contains(r.Raised, "high") || len(r.Raised) < 480 {
 		t.Errorf("%v: %s", err, r.Raised)
 	}
+	for i := range earlier[:90] {
+		earlier[i].Status, earlier[i].Severity = Fixed, prompts.Critical
+	}
+	earlier[99].Severity = prompts.Medium
+	if r := Merge(nil, nil, earlier, func(string) bool { return false }, d, head); !strings.Contains(r.Raised, "00000063:medium,00000000:critical") {
+		t.Errorf("those that count go first: %s", r.Raised)
+	}
 }
 
 // What stands in the body comes back and is published again just so, round after
@@ -544,7 +568,7 @@ func FuzzRecall(f *testing.F) {
 					}
 				case c.Author.ID != botID:
 					t.Fatalf("a person's comment is recalled: %+v", e)
-				case c.Edited && e.Head != "" && !slices.ContainsFunc(sentinel.Markers(comment), testKey.VerifyMarker):
+				case c.Edited && e.Head != "" && !Vouched(comment, testKey):
 					t.Fatalf("an edited marker is believed: %+v", e)
 				case e.Head != "" && !roles[e.ID]:
 					t.Fatalf("another role's marker is believed: %+v", e)

@@ -17,6 +17,7 @@ type Round struct {
 	Waived   []Finding
 	Owed     []sentinel.Owed // what is to be done for Resolved and Reopened
 	Raised   string          // what the sentinel notes of findings that are graver than they were posted
+	Closed   []string        // ids of the findings that are closed by an edit from now on, where the server can't resolve
 	Unknown  int             // ids that the answer retains and nobody gave it
 }
 
@@ -91,6 +92,9 @@ func Merge(fresh []Finding, retained []string, earlier []Earlier, shown func(id 
 		}
 		if f.State == Reopened {
 			r.owe(e, true)
+		}
+		if f.State == Resolved && e.Comment != 0 || f.State == "" && e.Resolver.ID == 0 {
+			r.Closed = append(r.Closed, e.ID)
 		}
 		staying[e.conversation] = staying[e.conversation] || e.shared || f.State.Counts() || f.State == Answered
 	}

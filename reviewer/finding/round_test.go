@@ -26,6 +26,7 @@ func TestTheLifeOfAFinding(t *testing.T) {
 	shifted := append([]string{"new", "newer"}, file...)
 	f := made("f.go", file, on("f.go", file, 2, "T"))[0]
 	again := made("f.go", shifted, severe(prompts.Critical, on("f.go", shifted, 4, "In other words")))
+	milder := made("f.go", shifted, severe(prompts.Low, on("f.go", shifted, 4, "T")))
 	elsewhere := made("f.go", shifted, on("f.go", shifted, 6, "U"))
 	reply := Reply{1, author, "fixed"}
 	const id = "e0000000"
@@ -48,7 +49,7 @@ func TestTheLifeOfAFinding(t *testing.T) {
 		"not shown":                        {nil, nil, nil, never, []string{"e0000000 retained high f.go:4"}, nil, 0, ""},
 		"described anew":                   {nil, again, nil, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, "e0000000:critical"},
 		"retained and described anew":      {nil, again, []string{id}, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, "e0000000:critical"},
-		"described as less grave":          {func(e *Earlier) { e.Severity, e.posted = prompts.Critical, prompts.Critical }, again, nil, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, ""},
+		"described as less grave":          {func(e *Earlier) { e.Severity, e.posted = prompts.Critical, prompts.Critical }, milder, nil, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, ""},
 		"dropped, another is new":          {nil, elsewhere, nil, always, []string{"00000001 new high f.go:6", "e0000000 resolved high f.go:4"}, closing, 0, ""},
 		"dropped, a person answered":       {func(e *Earlier) { e.Replies = []Reply{reply} }, nil, nil, always, []string{"e0000000 answered high f.go:4"}, nil, 0, ""},
 		"retained, whatever was answered":  {func(e *Earlier) { e.Replies = []Reply{reply} }, nil, []string{id}, always, []string{"e0000000 retained high f.go:4"}, nil, 0, ""},
@@ -129,6 +130,7 @@ func TestAConversationOfTwoFindings(t *testing.T) {
 		"one stands":                {nil, nil, []string{"e0000001"}, []string{"retained", "resolved"}, nil},
 		"the other, described anew": {nil, again, nil, []string{"retained", "resolved"}, nil},
 		"answered, which both are":  {func(e []Earlier) { e[0].Replies, e[1].Replies = []Reply{{}}, []Reply{{}} }, nil, nil, []string{"answered", "answered"}, nil},
+		"answered, one of them":     {func(e []Earlier) { e[0].Replies = []Reply{{}} }, nil, nil, []string{"resolved", "answered"}, nil},
 		"one was fixed, one is now": {func(e []Earlier) { e[0].Status = Fixed }, nil, nil, []string{"resolved"}, []sentinel.Owed{{Review: 10, Comment: 100}, {Review: 10, Comment: 101}}},
 		"one is back, one is fixed": {func(e []Earlier) { e[0].Status = Fixed }, again, nil, []string{"reopened", "resolved"}, []sentinel.Owed{{Review: 10, Comment: 100, Reopen: true}}},
 		"both are waived":           {func(e []Earlier) { e[0].Status, e[1].Status = Let, Let }, again, nil, []string{"waived", "waived"}, nil},
@@ -164,6 +166,15 @@ func TestCountedAreInOrderAndLinkedAtHead(t *testing.T) {
 	for _, f := range r.Counted {
 		if f.State == Retained && f.Head != base {
 			t.Errorf("its line is known at the new head, but it is linked at %s", f.Head)
+		}
+	}
+	for _, since := range []Change{{}, {Known: true, Gone: true, Path: "f.go"}, between("f.go", file, nil)} {
+		earlier := recalled(since, made("f.go", file, on("f.go", file, 1, "T"))...)
+		if f := Merge(nil, []string{"e0000000"}, earlier, always, diff.Diff{}, base).Counted[0]; f.Head != head || f.standing() != "high · still open" {
+			t.Errorf("its line isn't known at the new head, but it is linked there: %+v", f)
+		}
+		if f := Merge(nil, []string{"e0000000"}, earlier, always, diff.Diff{}, head).Counted[0]; f.standing() != "high" {
+			t.Errorf("%s, though nobody has had the time to do anything about it", f.standing())
 		}
 	}
 	r.KeepInBody("kept here")
