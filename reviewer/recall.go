@@ -177,7 +177,7 @@ func (r *run) trace(ctx context.Context, earlier []finding.Earlier, d diff.Diff,
 	changed := map[string][]*content{}
 	for _, e := range earlier {
 		v := version{e.Place.Path, e.Head}
-		if e.Status == finding.Let || v.path == "" || v.head == "" || since[v] != nil {
+		if v.path == "" || v.head == "" || since[v] != nil {
 			continue
 		}
 		file, inDiff := d.File(v.path)

@@ -19,16 +19,16 @@ type Handover struct {
 
 // Text is the comment, without its marker.
 func (h Handover) Text() string {
-	who := "A maintainer"
+	who := "A maintainer decides"
 	if len(h.Operators) > 0 {
 		var names []string
 		for _, name := range h.Operators {
 			names = append(names, "@"+strings.TrimPrefix(name, "@"))
 		}
-		who = strings.Join(names, ", ")
+		who = strings.Join(names, ", ") + " decide"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s hands over** · it has requested changes %s, and stops here. %s decides now.\n\n",
+	fmt.Fprintf(&b, "**%s hands over** · it has requested changes %s, and stops here. %s now.\n\n",
 		h.Role, count(h.Rounds, "time", "times"), who)
 	var open []Finding
 	for _, e := range h.Earlier {
@@ -54,7 +54,7 @@ func (h Handover) Text() string {
 	b.WriteString("Ways on:\n\n" +
 		"- fix it by hand and push; the verdict stays until one of the following\n" +
 		fmt.Sprintf("- dismiss %s to merge as is\n", linked("the review", h.Review)) +
-		"- approve as a maintainer\n" +
-		"- close and reopen the pull request to have it reviewed again, with a new count")
+		"- approve as a maintainer, and the next push is reviewed again, with a new count\n" +
+		"- close and reopen the pull request to have it reviewed again right away")
 	return b.String()
 }

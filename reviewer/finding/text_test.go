@@ -144,7 +144,7 @@ func TestBodiesAreAsTheGoldenFilesShow(t *testing.T) {
 		})
 	}
 	files, err := filepath.Glob("testdata/*.golden")
-	if err != nil || len(files) != 13 {
+	if err != nil || len(files) != 14 {
 		t.Errorf("%d golden files, %v", len(files), err)
 	}
 }
