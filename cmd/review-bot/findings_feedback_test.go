@@ -100,10 +100,10 @@ func TestSecretsInFeedback(t *testing.T) {
 		return slices.Concat(lines, block, []string{"tail(1)", "tail(2)", "tail(3)", "tail(4)", "tail(5)"})
 	})
 	j := s.endless(t)
-	s.round(t, j, nil, s.on(t, "code(5)"))
-	c := s.conversation(t, "code(5)")
+	s.round(t, j, nil, s.on(t, "code(5)"), s.on(t, "code(9)"))
+	c, edited := s.conversation(t, "code(5)"), s.conversation(t, "code(9)")
 	s.pull.Reply(t, s.author, c.ID, "use "+secret+" and the bot's "+s.bot.Token+"\n\n> "+strings.Join(block, "\n> "))
-	s.rewrite(t, s.author, c.ID, strings.Replace(c.Body, "code(5)", "code(5) "+secret, 1))
+	s.rewrite(t, s.author, edited.ID, strings.Replace(edited.Body, "code(9)", "code(9) "+secret, 1))
 	s.push(t, func(lines []string) []string {
 		lines[6] = "key := load() // " + second
 		return append(slices.Delete(lines, 47, 48), "more()") // a line out of the middle of the key, far from both its ends

@@ -43,14 +43,16 @@ func TestRequestsPerRun(t *testing.T) {
 			t.Errorf("a run with nothing to do sent %d requests and asked %d models, want 4 and none:\n%s", len(sent), m.Count()-asked, strings.Join(sentLines(sent), "\n"))
 		}
 	}
-	run(approves, escalation.Posted, 14, "POST", "POST", "DELETE")
+	// Beside what the protocol needs: the base's tree, in which .gitattributes would be.
+	run(approves, escalation.Posted, 15, "POST", "POST", "DELETE")
 	run(approves, escalation.Skipped, 4)
 	st.push(t, 2)
-	run(approves, escalation.Patched, 15, "POST", "PATCH", "DELETE") // one more to read the conversations
+	// The conversations, both heads' trees, and what differs between them.
+	run(approves, escalation.Patched, 19, "POST", "PATCH", "DELETE")
 	run(approves, escalation.Skipped, 4)
 	st.push(t, 3)
 	// Both minor findings are gone: two conversations are closed, that is noted, and read again.
-	run(blocks, escalation.Reposted, 22, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
+	run(blocks, escalation.Reposted, 26, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
 	run(blocks, escalation.Skipped, 4)
 	st.settled(t, blocked)
 }

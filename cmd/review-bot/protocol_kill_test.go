@@ -42,19 +42,19 @@ func TestKilledAtEveryRequest(t *testing.T) {
 	}{
 		{
 			name: "first post with inline comments", role: "logic", model: blocks,
-			reads: 5, looks: 9, requests: 14, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
+			reads: 6, looks: 10, requests: 15, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name:  "patch after a push",
 			start: func(t *testing.T, st stage) { st.job(blocks, "logic").result(t) }, push: true,
 			role: "logic", model: blocks,
-			reads: 6, looks: 10, requests: 15, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
+			reads: 10, looks: 14, requests: 19, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name:  "patch with a new finding and two to resolve",
 			start: func(t *testing.T, st stage) { st.job(blocks, "logic").result(t) }, push: true,
 			role: "logic", model: others,
-			reads: 6, looks: 10, requests: 22, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
+			reads: 10, looks: 14, requests: 26, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			// A person asked the account for another look, which takes the block from the forge.
@@ -65,7 +65,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 				st.pull.RequestReview(t, st.maintainer, st.bot)
 			},
 			role: "logic", model: approves,
-			reads: 6, looks: 10, requests: 16, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
+			reads: 7, looks: 11, requests: 17, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name: "de-escalate",
@@ -75,19 +75,19 @@ func TestKilledAtEveryRequest(t *testing.T) {
 			},
 			push: true, pushed: func(t *testing.T, st stage) { st.job(approves, "logic").result(t, "--lock", "off") },
 			role: "tests", model: otherApproves,
-			reads: 6, looks: 10, requests: 21, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
+			reads: 10, looks: 14, requests: 25, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
 		},
 		{
 			name:  "supersede and repost",
 			start: func(t *testing.T, st stage) { st.job(approves, "logic").result(t, "--lock", "off") }, push: true,
 			role: "logic", model: blocks,
-			reads: 6, looks: 10, requests: 22, gate: [2]string{"APPROVED", "REQUEST_CHANGES"}, end: blocked,
+			reads: 10, looks: 14, requests: 26, gate: [2]string{"APPROVED", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name:  "recover a pending leftover",
 			start: func(t *testing.T, st stage) { st.leaveBehind(t, st.job(blocks, "logic")) },
 			role:  "logic", model: blocks,
-			reads: 6, looks: 11, requests: 20, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
+			reads: 7, looks: 12, requests: 21, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
