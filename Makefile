@@ -38,7 +38,7 @@ MODULES := . .gitea/instance .gitea/instance/runner
 
 .PHONY: help
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build the bot: ./review-bot
@@ -55,6 +55,11 @@ test-quick: $(GOTESTSUM) ## the tests that need no Gitea
 test-real: $(GOTESTSUM) ## the tests on a real Gitea (the first time it is built: about 3 minutes)
 	go run ./cmd/demo build
 	@packages=$$(.ci/packages real); .ci/gotest -timeout 40m $(TESTFLAGS) $$packages
+
+.PHONY: e2e
+e2e: ## the workflow and the action on a real Gitea with a real runner (part of make test)
+	go run ./cmd/demo build
+	go test -count=1 -timeout 15m $(TESTFLAGS) ./cmd/e2e
 
 .PHONY: check
 check: format tidy vet lint race fuzz-short ## format, modules, lint, vet, race detector, short fuzzing
@@ -96,6 +101,19 @@ fuzz: ## every fuzz target for FUZZTIME (60s), the wide enumeration, 200 random 
 	ENUMERATION=wide go test -count=1 -timeout 6h -run 'TestEnumeration$$' -v ./escalation
 	go run ./cmd/demo build
 	REVIEW_BOT_HISTORIES=200 go test -count=1 -timeout 2h -run Alike -v ./reviewer/gitea
+
+# What a release has: .gitea/actions/review asks for these names.
+PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: dist
+dist: ## release binaries with checksums in dist/ (VERSION=…, else from git describe)
+	rm -rf dist
+	@VERSION='$(VERSION)' .ci/dist dist $(PLATFORMS)
+	@cat dist/SHA256SUMS
+
+.PHONY: reproducible
+reproducible: ## fail unless two release builds in two folders are the same bytes
+	@.ci/reproducible
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## known vulnerabilities in what the bot calls (needs govulncheck's database)

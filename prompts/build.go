@@ -11,17 +11,18 @@ import (
 var files embed.FS
 
 // Request is what a model is asked, in the order it is sent. The first part is
-// always the same, the second the same for every role on the same head, so that
-// a server's prefix cache serves them all.
+// always the same, the second the same for every role on the same head, and so are
+// the guidelines, so that a server's prefix cache serves them all.
 type Request struct {
 	System   string // who the model is, the rules, the form of the answer
 	Material string // the pull request, fenced as data
-	Task     string // the role, earlier findings, the operator's instructions
+	Task     string // the project's guidelines, the role, earlier findings, the operator's instructions
 }
 
 // Input is what a request is built from.
 type Input struct {
 	Role         string
+	Guidelines   string // what the project says about its ways of working; may be empty
 	Instructions string // of the role; see Instructions
 	Boundary     string // code in the boundary lines of Material
 	Material     string // fenced already

@@ -35,6 +35,7 @@ func TestRequestsAreAsTheGoldenFilesShow(t *testing.T) {
 		inputs[role] = input(role)
 	}
 	full := input("security")
+	full.Guidelines = "## AGENTS.md\n\nUse tabs & <b>, never {{.Role}}."
 	full.Earlier = "The code is 9d9d.\n\n## 1f3c9a2b · high\n\n--- 9d9d finding\na.go:12\nOff by one\n--- 9d9d end"
 	full.Feedback = "The testers found <nothing> & {{.Role}}."
 	full.Extra = "Mind that handlers run <in> parallel & {{.Boundary}}."

@@ -40,6 +40,7 @@ const (
 	kong      = "github.com/alecthomas/kong"
 	retryHTTP = "github.com/hashicorp/go-retryablehttp"
 	tiktoken  = "github.com/tiktoken-go/tokenizer"
+	yaml      = "github.com/goccy/go-yaml"
 )
 
 // arrows has a row for every package that there is, and no other.
@@ -53,6 +54,7 @@ var arrows = map[string]row{
 	"reviewer/finding":   {pure: true, ours: []string{"sentinel", "prompts", "reviewer/diff", "reviewer/untrusted"}},
 	"reviewer/ignore":    {pure: true, libs: []string{globs}},
 	"reviewer/budget":    {pure: true, ours: []string{"reviewer/diff", "reviewer/ignore"}, libs: []string{tiktoken}},
+	"reviewer/config":    {pure: true, ours: []string{"sentinel", "prompts", "reviewer/ignore"}, libs: []string{yaml}},
 	"reviewer": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding", "reviewer/budget", "reviewer/ignore",
@@ -78,7 +80,7 @@ var arrows = map[string]row{
 	"cmd/review-bot": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer", "reviewer/diff", "reviewer/untrusted", "reviewer/finding",
-			"reviewer/gitea", "reviewer/openai",
+			"reviewer/config", "reviewer/gitea", "reviewer/openai",
 		},
 		libs: []string{kong, conc},
 	},
@@ -89,6 +91,7 @@ var arrows = map[string]row{
 		},
 		libs: []string{kong, conc},
 	},
+	"cmd/e2e": {}, // tests only
 }
 
 // testLibs are what every test may import, besides what its package may and every

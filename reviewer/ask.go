@@ -21,16 +21,17 @@ import (
 
 // question digests what the model is asked beside the pull request itself: the
 // model, the prompts, the threshold, the answer's form, what of a diff it is
-// shown. A prompt file counts by name; its content follows from the base commit,
-// which the sentinel names too.
-func question(s Settings) string {
+// shown. Files of the base branch count by what they say.
+func question(s Settings, t texts) string {
 	h := sha256.New()
-	sample, err := prompts.Build(prompts.Input{Role: s.Role, Instructions: s.Instructions, Extra: s.Extra, Earlier: "-", Feedback: s.Feedback})
+	sample, err := prompts.Build(prompts.Input{
+		Role: s.Role, Guidelines: t.guidelines, Instructions: cmp.Or(t.instructions, s.Instructions), Extra: s.Extra, Earlier: "-", Feedback: s.Feedback,
+	})
 	if err != nil {
 		panic(fmt.Sprintf("reviewer: the embedded prompts don't render: %v", err)) // the suite renders them
 	}
 	for _, part := range []string{
-		s.Model, sample.System, sample.Task, s.PromptFile, string(s.BlockOn), fmt.Sprint(prompts.SchemaVersion), fmt.Sprint(s.Advisory),
+		s.Model, sample.System, sample.Task, string(s.BlockOn), fmt.Sprint(prompts.SchemaVersion), fmt.Sprint(s.Advisory),
 		strings.Join(s.Ignore, "\n"), fmt.Sprint(s.MaxTokens, s.MaxCalls),
 	} {
 		fmt.Fprintf(h, "%d\n%s\n", len(part), part)
@@ -50,10 +51,11 @@ type call struct {
 }
 
 // input is what every call of a run has in common.
-func (r *run) input(m material) prompts.Input {
+func (r *run) input() prompts.Input {
 	return prompts.Input{
 		Role:         r.set.Role,
-		Instructions: strings.TrimSpace(cmp.Or(m.instructions, r.set.Instructions)),
+		Guidelines:   r.texts.guidelines,
+		Instructions: r.instructions(),
 		Feedback:     strings.TrimSpace(r.set.Feedback),
 		Extra:        strings.TrimSpace(r.set.Extra),
 	}
@@ -61,7 +63,7 @@ func (r *run) input(m material) prompts.Input {
 
 // room is how many tokens of a request are left for the diff, beside all else.
 func (r *run) room(m material) (int, error) {
-	in := r.input(m)
+	in := r.input()
 	in.Earlier, _ = finding.Feedback(m.earlier, r.set.MaxTokens, r.env.Secrets.Redact)
 	in.Since, in.Part, in.Parts = strings.Repeat("0", 40), 10, 10
 	in.Boundary = strings.Repeat("0", 32)
@@ -107,7 +109,7 @@ func (r *run) calls(m material, s scope) ([]call, error) {
 	}
 	var calls []call
 	for i, part := range parts {
-		in := r.input(m)
+		in := r.input()
 		changes := rendered(part.Files)
 		in.Boundary = untrusted.Boundary(m.title, m.body, changes)
 		d := diff.Diff{Files: part.Files}

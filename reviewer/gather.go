@@ -100,12 +100,10 @@ func (s *state) complete(ctx context.Context, forge Reader, key sentinel.Key) er
 
 // material is what the model is shown of the pull request, secrets masked.
 type material struct {
-	title, body  string
-	attributes   []byte // .gitattributes of the base branch
-	diff         diff.Diff
-	instructions string // of the role, from the base branch; "" if none were asked for
-	masked       int    // values that looked like secrets
-	earlier      []finding.Earlier
+	title, body string
+	diff        diff.Diff
+	masked      int // values that looked like secrets
+	earlier     []finding.Earlier
 }
 
 // gather reads what the model is shown, and what the role has found before.
@@ -114,7 +112,7 @@ func (r *run) gather(ctx context.Context, st state) (material, error) {
 	var earlier []finding.Earlier
 	var materialErr, earlierErr error
 	var wg conc.WaitGroup
-	wg.Go(func() { m, materialErr = readMaterial(ctx, r.env.Forge, st.pull, r.set.PromptFile, r.env.Secrets) })
+	wg.Go(func() { m, materialErr = readMaterial(ctx, r.env.Forge, st.pull, r.env.Secrets) })
 	wg.Go(func() { earlier, earlierErr = r.recall(ctx, st) })
 	wg.Wait()
 	if err := cmp.Or(materialErr, earlierErr); err != nil {
@@ -146,42 +144,21 @@ func told(earlier []finding.Earlier) string {
 // attributesPath is the file that says which files are generated or vendored.
 const attributesPath = ".gitattributes"
 
-// readMaterial reads the diff and what the base branch says about reviewing it,
-// side by side. The pull request's own versions of these files don't count.
+// readMaterial reads the diff.
 //
-// Secrets are masked in the diff before it is taken apart, so that a quote of a
-// masked line still finds its line.
-func readMaterial(ctx context.Context, forge Reader, pull Pull, promptFile string, secrets *untrusted.Masker) (material, error) {
+// Secrets are masked in it before it is taken apart, so that a quote of a masked
+// line still finds its line.
+func readMaterial(ctx context.Context, forge Reader, pull Pull, secrets *untrusted.Masker) (material, error) {
 	var m material
-	var data []byte
-	var files map[string][]byte
-	var diffErr, fileErr error
-	paths := []string{attributesPath}
-	if promptFile != "" {
-		paths = append(paths, promptFile)
-	}
-	var wg conc.WaitGroup
-	wg.Go(func() { data, diffErr = forge.Diff(ctx) })
-	wg.Go(func() { files, fileErr = forge.Files(ctx, paths, pull.Base) })
-	wg.Wait()
-	if err := cmp.Or(diffErr, fileErr); err != nil {
+	data, err := forge.Diff(ctx)
+	if err != nil {
 		return material{}, err
 	}
-	file, has := files[promptFile]
-	if promptFile != "" && !has {
-		return material{}, &Error{
-			Doing: "reading the prompt file " + promptFile,
-			Err:   errors.New("the base branch " + pull.BaseBranch + " has no such file"),
-			Next:  "commit it there, or drop --prompt-file; a file of this machine is given as ./" + promptFile,
-		}
-	}
-	m.instructions, m.attributes = string(file), files[attributesPath]
 	var inTitle, inBody int
 	m.title, inTitle = secrets.Mask(shortened(pull.Title, maxDescription))
 	m.body, inBody = secrets.Mask(shortened(pull.Body, maxDescription))
 	masked, inDiff := secrets.Mask(string(data))
 	m.masked = inTitle + inBody + inDiff
-	var err error
 	if m.diff, err = diff.Parse([]byte(masked)); err != nil {
 		return material{}, &Error{
 			Doing: "reading the diff of " + pull.URL, Err: err, Next: "report it with this line: the server's diff isn't understood",

@@ -111,6 +111,7 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 		Round: st.log.RoundsAt(r.set.Role, own, pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
 		Extra: []sentinel.Field{
 			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)}, {Key: mergeBaseField, Value: pull.MergeBase},
+			{Key: givenField, Value: r.given}, {Key: settingsField, Value: noteSettings(r.set)},
 		},
 	}
 	if r.set.Inline == InlineBody && r.patches(st, v) {

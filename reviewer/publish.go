@@ -22,12 +22,28 @@ type publisher struct {
 	means Means // by which conversations were settled; "" if none was
 }
 
+// Grace is how long a request that has been started may go on when the run is
+// told to stop. Then the lock is released, which ends within Grace and a half.
+const Grace = 2500 * time.Millisecond
+
 // publish runs a publication to its end. It isn't cut off in the middle of a
-// request when ctx ends, but stops behind it and releases the lock.
+// request when ctx ends, but stops behind it and releases the lock. A request that
+// hangs is given up after Grace.
 func (p *publisher) publish(ctx context.Context) (escalation.Publication, error) {
+	started, cancel := outlasting(ctx, Grace)
+	defer cancel()
+	releasing, cancel := outlasting(ctx, Grace*3/2)
+	defer cancel()
 	pub := escalation.Publish(p.cfg, p.env.Now())
+	if ctx.Err() != nil {
+		pub.Stop(ctx.Err())
+	}
 	for pub.Ask.Kind != escalation.AskNothing {
-		reply := p.carryOut(ctx, pub.Ask)
+		requests := started
+		if ctx.Err() != nil {
+			requests = releasing
+		}
+		reply := p.carryOut(ctx, requests, pub.Ask)
 		reply.Now = p.env.Now()
 		pub.Tell(reply)
 		if ctx.Err() != nil {
@@ -37,13 +53,24 @@ func (p *publisher) publish(ctx context.Context) (escalation.Publication, error)
 	return pub, p.explain(pub.Done)
 }
 
-func (p *publisher) carryOut(ctx context.Context, ask escalation.Ask) escalation.Reply {
+// outlasting is ctx, but ends that much later.
+func outlasting(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(d, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() { stop(); cancel() }
+}
+
+// carryOut makes one request, or waits: ctx bounds waiting, requests the request.
+func (p *publisher) carryOut(ctx, requests context.Context, ask escalation.Ask) escalation.Reply {
 	began := p.env.Now()
 	if ask.Kind == escalation.AskWait {
 		p.env.Sleep(ctx, ask.Wait)
 		return escalation.Reply{}
 	}
-	r := CarryOut(context.WithoutCancel(ctx), p.forge, p.cfg, ask)
+	r := CarryOut(requests, p.forge, p.cfg, ask)
 	if r.Err == nil {
 		switch ask.Kind {
 		case escalation.AskPost:

@@ -57,6 +57,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 			return err
 		}
 	}
+	r.set.asPublished(st.log)
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Retire = retire
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, st.pull.Closed)

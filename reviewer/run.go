@@ -20,9 +20,13 @@ import (
 // run is one run under way.
 type run struct {
 	set      Settings
+	first    Settings // as flags and environment alone made them
 	env      Env
 	key      sentinel.Key
-	question string
+	given    string // digest of first, and of what stands behind it
+	question string // digest; known when the settings are
+	texts    texts
+	replied  *bool // see unheard
 	tokens   budget.Counter
 	because  string // of the verdict, for the log
 	doubt    string // see the function of that name
@@ -32,7 +36,7 @@ type run struct {
 // Review runs the role once: read, ask, decide, publish. The result is filled
 // as far as the run came, also beside an error.
 func Review(ctx context.Context, set Settings, env Env) (Result, error) {
-	r := &run{set: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), question: question(set), tokens: budget.NewCounter(set.Model)}
+	r := &run{set: set, first: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), given: given(set, env), tokens: newCounter(set)}
 	r.result = Result{Role: set.Role, DryRun: set.DryRun, Findings: []FindingResult{}, Gate: []string{}, Notes: []string{}}
 	err := r.review(ctx)
 	if err != nil {
@@ -49,19 +53,27 @@ func (r *run) review(ctx context.Context) error {
 		return err
 	}
 	r.result.Head = st.pull.Head
-	switch {
-	case st.pull.Closed:
+	if st.pull.Closed {
 		r.result.Outcome = escalation.Closed
 		r.note("the pull request is closed")
 		return nil
-	case st.pull.Draft && !r.set.ReviewDrafts:
+	}
+	if !st.pull.Draft && st.unread == nil && r.remember(st) {
+		if done, err := r.settledBefore(ctx, &st, began, false); done || err != nil {
+			return err
+		}
+	}
+	if err := r.configure(ctx, st.pull); err != nil {
+		return err
+	}
+	if st.pull.Draft && !r.set.ReviewDrafts {
 		r.result.Outcome = escalation.Draft
 		r.note("the pull request is a draft: mark it ready, or give --review-drafts")
 		return nil
 	}
 	if st.unread != nil {
 		r.note("the history couldn't be read at first, so the model is asked: %v", st.unread)
-	} else if done, err := r.settledBefore(ctx, &st, began); done || err != nil {
+	} else if done, err := r.settledBefore(ctx, &st, began, true); done || err != nil {
 		return err
 	}
 	m, err := r.gather(ctx, st)
@@ -93,8 +105,9 @@ func (r *run) review(ctx context.Context) error {
 }
 
 // settledBefore deals with a head about which no model needs to be asked: the
-// question is answered already, or the role has had its rounds.
-func (r *run) settledBefore(ctx context.Context, st *state, began time.Time) (bool, error) {
+// question is answered already, or the role has had its rounds. While the settings
+// are only remembered it does so if nothing is to be written.
+func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, configured bool) (bool, error) {
 	if r.set.Force {
 		return false, nil
 	}
@@ -108,7 +121,11 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time) (bo
 		if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
 			return false, err
 		}
-		return r.settledBefore(ctx, st, began)
+		r.replied = nil
+		return r.settledBefore(ctx, st, began, configured)
+	}
+	if !configured && !r.rests(*st, capped) {
+		return false, nil
 	}
 	r.noteLog(st.log)
 	if capped {
@@ -121,25 +138,34 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time) (bo
 
 // answered tells whether the role's record answers the question of this run: the
 // same one about the same head, and nobody has asked for another look since, nor
-// replied in one of its conversations. A prompt file counts as the same while
-// the base branch is.
+// replied in one of its conversations.
 func (r *run) answered(ctx context.Context, st state) (bool, error) {
 	cur, ok := st.log.Current(r.set.Role)
-	if !ok || cur.Head() != st.pull.Head || cur.Sentinel.Q != r.question ||
-		r.set.PromptFile != "" && cur.Sentinel.Base != st.pull.Base || st.log.AskedAgain(cur) {
+	if !ok || cur.Head() != st.pull.Head || cur.Sentinel.Q != r.question || st.log.AskedAgain(cur) {
 		return false, nil
+	}
+	unheard, err := r.unheard(ctx, st, cur)
+	return !unheard && err == nil, err
+}
+
+// unheard tells whether somebody has replied since the model was asked. It is
+// looked up once.
+func (r *run) unheard(ctx context.Context, st state, cur escalation.Record) (bool, error) {
+	if r.replied != nil {
+		return *r.replied, nil
 	}
 	known := field(cur.Sentinel, commentsField)
 	if _, comments := r.conversations(st.log); known == "" || known == strconv.Itoa(comments) {
-		return true, nil // as many comments as when the model was asked
+		return false, nil // as many comments as when the model was asked
 	}
 	earlier, err := r.recall(ctx, st)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(earlier, func(e finding.Earlier) bool {
+	r.replied = new(slices.ContainsFunc(earlier, func(e finding.Earlier) bool {
 		return slices.ContainsFunc(e.Replies, func(reply finding.Reply) bool { return reply.ID > cur.Sentinel.Heard })
-	}), nil
+	}))
+	return *r.replied, nil
 }
 
 // publish decides and writes.

@@ -33,7 +33,7 @@ const maxDelta = 300
 // scopeOf decides what the role looks at. room is how many tokens of a request
 // are left for the diff.
 func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scope, error) {
-	rules, err := ignore.New(r.set.Ignore, m.attributes)
+	rules, err := ignore.New(r.set.Ignore, r.texts.attributes)
 	if err != nil {
 		return scope{}, &Error{Doing: "reading the globs of files to ignore", Err: err, Next: "correct --ignore"}
 	}

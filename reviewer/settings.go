@@ -12,16 +12,17 @@ import (
 )
 
 // Settings say what to review and how. They are trusted: they come from flags,
-// the environment and the base branch.
+// the environment and the base branch; see [Configuration].
 type Settings struct {
 	Role         string
 	Repo         string // owner/name
 	Number       int64
 	Model        string
-	PromptFile   string // path in the base branch; "" for Instructions
-	Instructions string // of the role
-	Extra        string // the operator's further instructions
-	Feedback     string // further feedback, as given
+	PromptFile   string   // path in the base branch; "" for Instructions
+	Instructions string   // of the role
+	Guidelines   []string // paths in the base branch; nil: DefaultGuidelines, those that are there
+	Extra        string   // the operator's further instructions
+	Feedback     string   // further feedback, as given
 	BlockOn      prompts.Severity
 	Inline       Inline   // where new findings of a patched verdict go
 	Ignore       []string // globs of files that the model isn't shown
@@ -79,8 +80,11 @@ const DefaultLock = "rocket"
 
 // Env is the world of a run.
 type Env struct {
-	Forge   Forge
-	Model   Model
+	Forge Forge
+	Model Model // not needed with a Configuration, which names it
+	// Configuration completes the settings; nil: they are complete.
+	Configuration Configuration
+
 	Token   string // of the forge account; signs sentinels
 	Secrets *untrusted.Masker
 	Now     func() time.Time

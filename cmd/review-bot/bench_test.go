@@ -97,7 +97,7 @@ func (e ended) errorLine(t *testing.T) string {
 	t.Helper()
 	var found []string
 	for line := range strings.Lines(e.stderr) {
-		if strings.HasPrefix(line, "review-bot: ") {
+		if line = strings.TrimPrefix(line, "::error::"); strings.HasPrefix(line, "review-bot: ") {
 			found = append(found, strings.TrimRight(line, "\n"))
 		}
 	}

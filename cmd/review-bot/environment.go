@@ -1,7 +1,6 @@
 package main
 
 import (
-	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -37,13 +36,21 @@ func environment(env map[string]string) kong.Resolver {
 		if flag.Name == "help" || flag.Name == "version" { // REVIEW_BOT_VERSION may well be which one to install
 			return nil, nil //nolint:nilnil // see below
 		}
-		for _, name := range names(flag) {
-			if value := env[name]; value != "" {
-				return value, nil
-			}
+		if _, value := variable(flag, env); value != "" {
+			return value, nil
 		}
 		return nil, nil //nolint:nilnil // kong's way to say: not resolved here
 	})
+}
+
+// variable is the first of a flag's variables that is set, and its value.
+func variable(flag *kong.Flag, env map[string]string) (name, value string) {
+	for _, name := range names(flag) {
+		if value := env[name]; value != "" {
+			return name, value
+		}
+	}
+	return "", ""
 }
 
 // helpWithEnvironment shows the well-known variables of a flag in its help.
@@ -58,9 +65,7 @@ func helpWithEnvironment(value *kong.Value) string {
 // ever printed or published.
 func secrets(env map[string]string, more ...string) *untrusted.Masker {
 	values := more
-	for _, name := range []string{
-		"REVIEW_BOT_TOKEN", "GITEA_TOKEN", "GITHUB_TOKEN", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-	} {
+	for _, name := range secretVariables {
 		values = append(values, env[name])
 	}
 	return untrusted.NewMasker(values...)
@@ -79,17 +84,4 @@ func given(args []string) []string {
 		}
 	}
 	return values
-}
-
-// stamped is the version that a release build stamps in.
-var stamped string
-
-func version() string {
-	if stamped != "" {
-		return stamped
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "development"
 }

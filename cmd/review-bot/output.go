@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -23,38 +26,98 @@ type output struct {
 	stdout, stderr io.Writer
 	mask           *untrusted.Masker
 	json           bool
-	actions        bool   // fold the log
+	actions        bool   // the log is read by a runner
+	live           bool   // stderr is a terminal
 	file           string // for the step's outputs
+
+	mu    sync.Mutex // lines come from several goroutines
+	phase string     // of the group that is open
+	shown int        // length of the live line that stands there
 }
 
 func newOutput(w *world, asJSON bool) *output {
 	return &output{
 		stdout: w.stdout, stderr: w.stderr, mask: w.mask, json: asJSON,
-		actions: w.env["GITHUB_ACTIONS"] == "true", file: w.env["GITHUB_OUTPUT"],
+		actions: w.env["GITHUB_ACTIONS"] == "true", live: terminal(w.stderr, w.env), file: w.env["GITHUB_OUTPUT"],
 	}
+}
+
+// hide has the runner mask secrets in the job's log. Those of the environment it
+// knows already; those of files and flags it doesn't.
+func (o *output) hide(env map[string]string, secrets ...string) {
+	if !o.actions {
+		return
+	}
+	var known []string
+	for _, name := range secretVariables {
+		known = append(known, strings.TrimSpace(env[name]))
+	}
+	for _, secret := range secrets {
+		for line := range strings.Lines(secret) {
+			if line = strings.TrimSpace(line); line != "" && !slices.Contains(known, line) {
+				fmt.Fprintln(o.stderr, "::add-mask::"+escapeCommand(line))
+			}
+		}
+	}
+}
+
+// escapeCommand makes a text the value of a command to the runner.
+func escapeCommand(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
 func (o *output) begin(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	if o.actions {
-		line = "::group::" + line
-	}
-	fmt.Fprintln(o.stderr, o.mask.Redact(line))
+	fmt.Fprintln(o.stderr, o.mask.Redact(fmt.Sprintf(format, args...)))
 }
 
+// progress prints a line of the log. In a job each phase is a group, with its
+// first line as the title.
 func (o *output) progress(p reviewer.Progress) {
 	line := fmt.Sprintf("%-9s %s", p.Phase, printable(p.Text))
 	if p.Took > 0 {
 		line = fmt.Sprintf("%-78s %6.1f s", line, p.Took.Round(100*time.Millisecond).Seconds())
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.clear()
+	if o.actions && p.Phase != o.phase {
+		o.endGroup()
+		o.phase = p.Phase
+		line = "::group::" + line
+	}
 	fmt.Fprintln(o.stderr, o.mask.Redact(line))
 }
 
+func (o *output) endGroup() {
+	if o.phase != "" {
+		fmt.Fprintln(o.stderr, "::endgroup::")
+		o.phase = ""
+	}
+}
+
+// closeLog ends what stands on stderr.
+func (o *output) closeLog() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.clear()
+	o.endGroup()
+}
+
+// print writes a text for people to stdout. A runner takes no line of it for a
+// command: a dry run shows what a model said, and that may be anything.
+func (o *output) print(s string) error {
+	if o.actions {
+		s = commandLine.ReplaceAllString(s, "$1: :")
+	}
+	_, err := io.WriteString(o.stdout, o.mask.Redact(s))
+	return err
+}
+
+var commandLine = regexp.MustCompile(`(?m)^(\s*)::`)
+
 // end prints the result and writes the step's outputs.
 func (o *output) end(r reviewer.Result) error {
-	if o.actions {
-		fmt.Fprintln(o.stderr, "::endgroup::")
-	}
+	o.closeLog()
 	if o.file != "" {
 		if err := o.stepOutputs(r); err != nil {
 			return err
@@ -66,15 +129,12 @@ func (o *output) end(r reviewer.Result) error {
 	if r.Outcome == escalation.Failed {
 		return nil // the error line says it all
 	}
-	_, err := io.WriteString(o.stdout, o.mask.Redact(text(r)))
-	return err
+	return o.print(text(r))
 }
 
 // endReconcile prints what `reconcile` ended with.
 func (o *output) endReconcile(r reviewer.Reconciliation) error {
-	if o.actions {
-		fmt.Fprintln(o.stderr, "::endgroup::")
-	}
+	o.closeLog()
 	if o.json {
 		return o.printJSON(r)
 	}
@@ -87,8 +147,7 @@ func (o *output) endReconcile(r reviewer.Reconciliation) error {
 	}
 	fmt.Fprintf(&b, "gate: %s\n", cmp.Or(strings.Join(r.Gate, " "), "none"))
 	notes(&b, r.Notes, r.Plan)
-	_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
-	return err
+	return o.print(b.String())
 }
 
 func (o *output) printJSON(v any) error {
@@ -148,7 +207,7 @@ func (o *output) stepOutputs(r reviewer.Result) error {
 		return fmt.Errorf("writing the step's outputs: %w — check GITHUB_OUTPUT", err)
 	}
 	_, err = fmt.Fprintf(f, "outcome=%s\nevent=%s\nown=%s\nreview-url=%s\nfindings=%d\n",
-		r.Outcome, r.Event, r.Own, printable(r.ReviewURL), r.Counted())
+		printable(string(r.Outcome)), printable(string(r.Event)), printable(string(r.Own)), printable(r.ReviewURL), r.Counted())
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

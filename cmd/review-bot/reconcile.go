@@ -19,6 +19,9 @@ type reconcileCmd struct {
 
 // Run repairs the gate from the records.
 func (c *reconcileCmd) Run(w *world) error {
+	if done, err := c.withoutSecrets(w); done {
+		return err
+	}
 	t, err := c.resolve(w.env)
 	if err != nil {
 		return err
@@ -33,6 +36,7 @@ func (c *reconcileCmd) Run(w *world) error {
 	w.mask = secrets(w.env, t.token)
 	out := newOutput(w, c.JSON)
 	forge := t.forge()
+	out.hide(w.env, t.token)
 	out.begin("review-bot %s · reconcile on %s at %s", version(), t, t.server)
 	result, err := reviewer.Reconcile(w.ctx, set, c.Retire, reviewer.Env{
 		Forge: forge, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,

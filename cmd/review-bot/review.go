@@ -3,21 +3,19 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"net/url"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"review-bot/escalation"
 	"review-bot/prompts"
 	"review-bot/reviewer"
+	"review-bot/reviewer/config"
 	"review-bot/reviewer/openai"
 	"review-bot/sentinel"
 )
-
-// minTokens is room for the instructions and a little more.
-const minTokens = 4000
 
 type reviewCmd struct {
 	Role string `help:"Name of the reviewer. security, logic, tests, performance and docs have instructions of their own; any other reviews in general." placeholder:"NAME"`
@@ -29,15 +27,17 @@ type reviewCmd struct {
 	APIKey     string `name:"api-key" help:"Key for the model server; may be missing for local ones." also:"OPENAI_API_KEY"`
 	APIKeyFile string `name:"api-key-file" help:"File that holds the key." type:"path" placeholder:"FILE"`
 
-	PromptFile   string `help:"The role's instructions: a file of the repository's base branch, or of this machine if it begins with ./ or /." placeholder:"PATH"`
-	Instructions string `help:"Further instructions, added last." placeholder:"TEXT"`
-	Feedback     string `help:"File of this machine with further feedback for the model." type:"path" placeholder:"FILE"`
+	PromptFile   string   `help:"The role's instructions: a file of the repository's base branch, or of this machine if it begins with ./ or /." placeholder:"PATH"`
+	Instructions string   `help:"Further instructions, added last." placeholder:"TEXT"`
+	Guidelines   []string `help:"Files of the base branch that tell how the project works; none: no such files; default AGENTS.md, CLAUDE.md, CONTRIBUTING.md where they are there." placeholder:"PATH,…"`
+	Feedback     string   `help:"File of this machine with further feedback for the model." type:"path" placeholder:"FILE"`
 
 	BlockOn      *prompts.Severity `help:"Lowest severity that requests changes: low, medium, high, critical or never; default high." placeholder:"SEVERITY"`
 	Inline       *reviewer.Inline  `help:"Where new findings go when the verdict's review is edited in place, which can't carry inline comments: review (a further review that only comments), attach (into the review itself, where the server can) or body; default review." placeholder:"PLACE"`
 	Ignore       []string          `help:"Globs of files that the model isn't shown, as in .gitignore; !glob takes files back in, also from those ignored by default (vendored, generated, lock files)." placeholder:"GLOB,…"`
 	Advisory     bool              `help:"Comment only: the verdict never gates."`
 	ReviewDrafts bool              `help:"Review draft pull requests too."`
+	QuietForks   bool              `help:"Leave no comment on a pull request from a fork whose job has no secrets; otherwise one says that nothing was reviewed."`
 	Force        bool              `help:"Ask the model, even if the same question about the same head is answered already."`
 
 	MaxRounds      *int          `help:"How many heads the role requests changes at before it hands over to people; 0: no limit; default 3." placeholder:"N"`
@@ -51,27 +51,60 @@ type reviewCmd struct {
 
 	publishFlags
 
+	Config string `help:"Configuration file: of the repository's base branch, or of this machine if it begins with ./ or /; default .review-bot.yaml of the base branch, if it is there." placeholder:"PATH"`
+
 	DryRun      bool `help:"Read everything, ask the model, print what would be published, write nothing."`
 	JSON        bool `name:"json" help:"Print one JSON object."`
 	FailOnBlock bool `help:"Exit 3 if changes are requested."`
 }
 
 // Run reviews once.
-func (c *reviewCmd) Run(w *world) error {
-	set, t, key, err := c.settings(w.env)
+func (c *reviewCmd) Run(w *world, k *kong.Context) error {
+	if done, err := c.withoutSecrets(w); done {
+		return err
+	}
+	if c.Role == "" {
+		return usage("no role is given — give --role NAME, such as %s", strings.Join(prompts.Roles, ", "))
+	}
+	if !sentinel.ValidRole(c.Role) {
+		return usage("--role %q is not of the form %s", c.Role, sentinel.RolePattern)
+	}
+	t, err := c.resolve(w.env)
 	if err != nil {
 		return err
 	}
+	in, err := c.inputs(w.env)
+	if err != nil {
+		return err
+	}
+	in.target = t
+	conf, err := newConfiguration(*c, in, givenBy(k, w.env))
+	if err != nil {
+		return err
+	}
+	set, err := c.settings(in) // what is wrong with flags is said before the forge is asked
+	if err != nil {
+		return err
+	}
+	if conf.Path() == "" {
+		if _, set, err = conf.reviewable(nil); err != nil {
+			return err
+		}
+	}
+	key := in.key
 	w.mask = secrets(w.env, t.token, key)
 	out := newOutput(w, c.JSON)
 	forge := t.forge()
-	model := openai.New(openai.Config{
-		BaseURL: c.BaseURL, APIKey: key, Model: set.Model, Fallback: c.FallbackModel, Patience: c.Patience, Sleep: sleep,
-		Progress: func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
-	})
+	conf.model = func(c reviewCmd, set reviewer.Settings) reviewer.Model {
+		return &patient{name: set.Model, out: out, clock: realClock(), Model: openai.New(openai.Config{
+			BaseURL: c.BaseURL, APIKey: key, Model: set.Model, Fallback: c.FallbackModel, Patience: c.Patience, Sleep: sleep,
+			Progress: func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
+		})}
+	}
+	out.hide(w.env, t.token, key)
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
-		Forge: forge, Model: model, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
+		Forge: forge, Configuration: conf, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
 	})
 	result.ForgeRequests = forge.Requests()
 	if printErr := out.end(result); err == nil {
@@ -95,30 +128,19 @@ func blocks(r reviewer.Result) bool {
 	return r.Event == sentinel.RequestChanges
 }
 
-// settings puts flags and environment together and names what is missing.
-func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t target, key string, err error) {
-	if c.Role == "" {
-		return set, t, "", usage("no role is given — give --role NAME, such as %s", strings.Join(prompts.Roles, ", "))
-	}
-	if !sentinel.ValidRole(c.Role) {
-		return set, t, "", usage("--role %q is not of the form %s", c.Role, sentinel.RolePattern)
-	}
-	if t, err = c.resolve(env); err != nil {
-		return set, t, "", err
-	}
-	if c.Model == "" {
-		return set, t, "", usage("no model is given — give --model NAME (REVIEW_BOT_MODEL)")
-	}
+// settings are what flags say, and the defaults of what they don't. A model may
+// still be missing.
+func (c *reviewCmd) settings(in inputs) (set reviewer.Settings, err error) {
 	if u, err := url.Parse(c.BaseURL); c.BaseURL != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
-		return set, t, "", usage("--base-url is not an address such as https://api.example.com/v1")
-	}
-	if key, err = secretValue(env, c.APIKey, c.APIKeyFile, "--api-key-file", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY"); err != nil {
-		return set, t, "", err
+		return set, usage("--base-url is not an address such as https://api.example.com/v1")
 	}
 	set = reviewer.Settings{
-		Role: c.Role, Repo: t.owner + "/" + t.name, Number: t.number, Model: c.Model,
-		Instructions: prompts.Instructions(c.Role), Extra: c.Instructions,
+		Role: c.Role, Repo: in.target.owner + "/" + in.target.name, Number: in.target.number, Model: c.Model,
+		Instructions: c.instructions(in), Guidelines: c.guidelines(), Extra: c.Instructions, Feedback: in.feedback,
 		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Inline: *cmp.Or(c.Inline, new(reviewer.InlineReview)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
+	}
+	if !local(c.PromptFile) {
+		set.PromptFile = c.PromptFile
 	}
 	set.Ignore, set.Operators, set.Price = c.Ignore, c.Operators, reviewer.Price{In: c.PriceIn, Out: c.PriceOut}
 	for _, n := range []struct {
@@ -128,49 +150,21 @@ func (c *reviewCmd) settings(env map[string]string) (set reviewer.Settings, t ta
 		to          *int
 	}{
 		{"--max-rounds", c.MaxRounds, 0, reviewer.DefaultMaxRounds, &set.MaxRounds},
-		{"--max-input-tokens", c.MaxInputTokens, minTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
+		{"--max-input-tokens", c.MaxInputTokens, config.MinInputTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
 		{"--max-calls", c.MaxCalls, 1, reviewer.DefaultMaxCalls, &set.MaxCalls},
 	} {
 		if *n.to = *cmp.Or(n.given, &n.none); *n.to < n.least {
-			return set, t, "", usage("%s %d is less than %d", n.flag, *n.to, n.least)
+			return set, usage("%s %d is less than %d", n.flag, *n.to, n.least)
 		}
 	}
 	if c.Patience < 0 {
-		return set, t, "", usage("--patience %s is less than 0", c.Patience)
+		return set, usage("--patience %s is less than 0", c.Patience)
 	}
 	if c.PriceIn < 0 || c.PriceOut < 0 {
-		return set, t, "", usage("--price-in and --price-out are not below 0")
+		return set, usage("--price-in and --price-out are not below 0")
 	}
 	if err = c.apply(&set); err != nil {
-		return set, t, "", err
+		return set, err
 	}
-	if set.PromptFile, err = c.promptFile(&set.Instructions); err != nil {
-		return set, t, "", err
-	}
-	if c.Feedback != "" {
-		text, err := os.ReadFile(c.Feedback)
-		if err != nil {
-			return set, t, "", usage("--feedback: %v", err)
-		}
-		set.Feedback = string(text)
-	}
-	return set, t, key, nil
-}
-
-// promptFile reads a local prompt file into instructions, or returns the path of
-// one in the repository.
-func (c *reviewCmd) promptFile(instructions *string) (string, error) {
-	path := c.PromptFile
-	if !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "/") {
-		return path, nil
-	}
-	text, err := os.ReadFile(path)
-	if err == nil && strings.TrimSpace(string(text)) == "" {
-		err = errors.New(path + " is empty")
-	}
-	if err != nil {
-		return "", usage("--prompt-file: %v", err)
-	}
-	*instructions = string(text)
-	return "", nil
+	return set, nil
 }

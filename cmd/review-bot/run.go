@@ -33,6 +33,9 @@ type cli struct {
 	Review    reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
 	Reconcile reconcileCmd     `cmd:"" help:"Make the forge say what the roles' records come to; no model is asked."`
 	Rounds    roundsCmd        `cmd:"" help:"Tell at how many heads a reviewer has requested changes since the count last began anew."`
+	Config    configCmd        `cmd:"" help:"Print the effective settings, and where each comes from."`
+	Doctor    doctorCmd        `cmd:"" help:"Check the set-up: server, token, rights, model, configuration; each row that fails says what to do."`
+	About     versionCmd       `cmd:"" name:"version" help:"Print version, commit, Go version and platform."`
 	Version   kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -56,8 +59,15 @@ func run(ctx context.Context, args []string, env map[string]string, stdout, stde
 	w := &world{ctx, env, stdout, stderr, secrets(env, given(args)...)}
 	err := dispatch(w, args)
 	if err != nil && err.Error() != "" {
+		if stopped := context.Cause(ctx); stopped != nil && errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("%w — run the job again: it goes on where this one stopped", stopped)
+		}
 		// What reads secrets masks them where it knows them; this is the last door.
-		fmt.Fprintln(stderr, "review-bot: "+w.mask.Redact(strings.Join(strings.Fields(err.Error()), " ")))
+		line := "review-bot: " + w.mask.Redact(strings.Join(strings.Fields(err.Error()), " "))
+		if env["GITHUB_ACTIONS"] == "true" {
+			line = "::error::" + escapeCommand(line)
+		}
+		fmt.Fprintln(stderr, line)
 	}
 	return err
 }
@@ -70,7 +80,7 @@ func dispatch(w *world, args []string) error {
 		kong.Description(description),
 		kong.Writers(w.stdout, w.stderr),
 		kong.Exit(func(int) { exited = true }),
-		kong.Vars{"version": "review-bot " + version()},
+		kong.Vars{"version": about()},
 		kong.Resolvers(environment(w.env)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.ValueFormatter(helpWithEnvironment),

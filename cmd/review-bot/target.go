@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -40,7 +39,28 @@ func (t target) String() string { return fmt.Sprintf("%s/%s#%d", t.owner, t.name
 // Owner and name as Gitea allows them; nothing that could lead a path astray.
 var repoPattern = regexp.MustCompile(`^([A-Za-z0-9._-]+)/([A-Za-z0-9._-]+)$`)
 
+// resolve finds the pull request and the token.
 func (f targetFlags) resolve(env map[string]string) (target, error) {
+	t, err := f.place(env)
+	if err != nil {
+		return t, err
+	}
+	if t.token, err = f.secret(env); err != nil {
+		return t, err
+	}
+	if t.token == "" {
+		return t, usage("no token is given — create one for the bot's account with repository: write, issue: write, user: read, and set GITEA_TOKEN")
+	}
+	return t, nil
+}
+
+// secret is the token, "" if none is given.
+func (f targetFlags) secret(env map[string]string) (string, error) {
+	return secretValue(env, f.Token, f.TokenFile, "--token-file", "REVIEW_BOT_TOKEN", "GITEA_TOKEN")
+}
+
+// place is the pull request without the token.
+func (f targetFlags) place(env map[string]string) (target, error) {
 	var t target
 	if f.Server == "" {
 		return t, usage("no server is given — give --server URL, the forge's front page (inside a job it is GITHUB_SERVER_URL)")
@@ -61,13 +81,6 @@ func (f targetFlags) resolve(env map[string]string) (target, error) {
 	if t.number, err = f.pull(env); err != nil {
 		return t, err
 	}
-	t.token, err = secretValue(env, f.Token, f.TokenFile, "--token-file", "REVIEW_BOT_TOKEN", "GITEA_TOKEN")
-	if err != nil {
-		return t, err
-	}
-	if t.token == "" {
-		return t, usage("no token is given — create one for the bot's account with repository: write, issue: write, user: read, and set GITEA_TOKEN")
-	}
 	return t, nil
 }
 
@@ -87,9 +100,7 @@ func redactURL(s string) string {
 	return s
 }
 
-var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/(head|merge)$`)
-
-// pull finds the number: the flag, then the event file, then the ref.
+// pull finds the number: the flag, then the event.
 func (f targetFlags) pull(env map[string]string) (int64, error) {
 	if f.PR != "" {
 		n, err := strconv.ParseInt(f.PR, 10, 64)
@@ -98,40 +109,11 @@ func (f targetFlags) pull(env map[string]string) (int64, error) {
 		}
 		return n, nil
 	}
-	if path := env["GITHUB_EVENT_PATH"]; path != "" {
-		n, err := eventPull(path)
-		if err != nil || n > 0 {
-			return n, err
-		}
-	}
-	if m := pullRef.FindStringSubmatch(env["GITHUB_REF"]); m != nil {
-		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && n > 0 {
-			return n, nil
-		}
-	}
-	return 0, usage("no pull request is given — give --pr N, or run on the event pull_request")
-}
-
-// eventPull reads the number off the event file: 0 if the event is about
-// something else. On a pull request event `number` is the pull request's.
-func eventPull(path string) (int64, error) {
-	data, err := os.ReadFile(path)
+	e, err := readEvent(env)
 	if err != nil {
-		return 0, usage("the event file can't be read: %v — give --pr N", err)
+		return 0, err
 	}
-	var event struct {
-		Number int64 `json:"number"`
-		Pull   *struct {
-			Number int64 `json:"number"`
-		} `json:"pull_request"`
-	}
-	if err := json.Unmarshal(data, &event); err != nil {
-		return 0, usage("the event file %s is not an event in JSON: %v — give --pr N", path, err)
-	}
-	if event.Pull == nil {
-		return 0, nil
-	}
-	return max(event.Number, event.Pull.Number, 0), nil
+	return e.number()
 }
 
 // secretValue is the value of a flag, or the content of the file that the flag

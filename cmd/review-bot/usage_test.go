@@ -67,6 +67,7 @@ func TestUsageErrors(t *testing.T) {
 	all := complete(t).job
 	noFile := filepath.Join(t.TempDir(), "none")
 	notEvent, empty := file(t, "event.json", `{"number":`), file(t, "empty", " \n")
+	badConfig := file(t, "bad.yaml", "model: a\nblock_on: hihg\n")
 	push := file(t, "push.json", `{"ref":"refs/heads/main","number":7}`)
 	for promise, tt := range map[string]struct {
 		job  job
@@ -105,7 +106,9 @@ func TestUsageErrors(t *testing.T) {
 		"no token":             {all.with("GITEA_TOKEN", ""), "", "no token is given — create one for the bot's account with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
 		"token file, empty":    {all.with("GITEA_TOKEN", ""), "--token-file " + empty, "--token-file: " + empty + " is empty"},
 		"token file, none":     {all.with("GITEA_TOKEN", ""), "--token-file " + noFile, "--token-file: open " + noFile + ": no such file or directory"},
-		"no model":             {all.with("REVIEW_BOT_MODEL", ""), "", "no model is given — give --model NAME (REVIEW_BOT_MODEL)"},
+		"no model":             {all.with("REVIEW_BOT_MODEL", ""), "--config " + empty, "no model is given — give --model NAME (REVIEW_BOT_MODEL), or write model: NAME into " + empty},
+		"no configuration":     {all, "--config " + noFile, "--config: open " + noFile + ": no such file or directory"},
+		"bad configuration":    {all, "--config " + badConfig, badConfig + `:2: block_on: "hihg" is not one of low, medium, high, critical, never`},
 		"base url, no address": {all, "--base-url localhost:8080/v1", "--base-url is not an address such as https://api.example.com/v1"},
 		"key file, empty":      {all, "--api-key-file " + empty, "--api-key-file: " + empty + " is empty"},
 		"key file, none":       {all, "--api-key-file " + noFile, "--api-key-file: open " + noFile + ": no such file or directory"},
@@ -248,7 +251,7 @@ func TestHelpAndVersion(t *testing.T) {
 		}
 	}
 	e := job{}.run(t, "--version")
-	if e.status != 0 || e.stderr != "" || e.stdout != "review-bot "+version()+"\n" {
+	if e.status != 0 || e.stderr != "" || e.stdout != about()+"\n" {
 		t.Errorf("--version: exit status %d, stdout %q, stderr %q", e.status, e.stdout, e.stderr)
 	}
 }

@@ -151,3 +151,23 @@ func Poll(ctx context.Context, limit time.Duration, what string, done func() (bo
 		}
 	}
 }
+
+// upload sends data as it is.
+func (s *Server) upload(ctx context.Context, as *User, path string, data []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/api/v1"+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "token "+as.Token)
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 400 {
+		err = &APIError{Method: http.MethodPost, Path: path, Status: resp.StatusCode, Message: errorMessage(text)}
+	}
+	return err
+}

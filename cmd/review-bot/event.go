@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// supported are the events that a job may run on.
+const supported = "pull_request, pull_request_target, or workflow_dispatch with an input pr"
+
+// event is what a job was started by. A re-run has that of the first run.
+type event struct {
+	name string // "" outside a job
+	ref  string // GITHUB_REF
+	path string // of the event file
+
+	pull   int64 // number of the pull request that the event file is about, 0 if none
+	fork   string
+	inputs map[string]json.RawMessage // of workflow_dispatch
+}
+
+// payload is the part of an event file that says which pull request it is about.
+type payload struct {
+	Number int64 `json:"number"`
+	Pull   *struct {
+		Number int64  `json:"number"`
+		Head   branch `json:"head"`
+		Base   branch `json:"base"`
+	} `json:"pull_request"`
+	Inputs map[string]json.RawMessage `json:"inputs"`
+}
+
+// branch is an end of a pull request. Repo is missing when the repository was
+// deleted, its number is not.
+type branch struct {
+	RepoID int64 `json:"repo_id"`
+	Repo   *struct {
+		ID       int64  `json:"id"`
+		FullName string `json:"full_name"`
+	} `json:"repo"`
+}
+
+// repo is the repository's number and name, as far as they are told.
+func (b branch) repo() (id int64, name string) {
+	if b.Repo != nil {
+		return max(b.Repo.ID, b.RepoID), b.Repo.FullName
+	}
+	return b.RepoID, ""
+}
+
+// fork names the head's repository, if it is another one than the base's.
+func (p payload) fork() string {
+	if p.Pull == nil {
+		return ""
+	}
+	head, name := p.Pull.Head.repo()
+	base, baseName := p.Pull.Base.repo()
+	switch {
+	case head != 0 && base != 0 && head == base, name != "" && name == baseName:
+		return ""
+	case name != "" && baseName != "":
+		return name
+	case head != 0 && base != 0:
+		return "a repository that was deleted"
+	default:
+		return ""
+	}
+}
+
+// readEvent reads what the environment and the event file say. Without a file
+// there is little to know, and no error.
+func readEvent(env map[string]string) (event, error) {
+	e := event{name: env["GITHUB_EVENT_NAME"], ref: env["GITHUB_REF"], path: env["GITHUB_EVENT_PATH"]}
+	if e.path == "" {
+		return e, nil
+	}
+	data, err := os.ReadFile(e.path)
+	if err != nil {
+		return e, usage("the event file can't be read: %v — give --pr N", err)
+	}
+	var p payload
+	if err := json.Unmarshal(data, &p); err != nil {
+		return e, usage("the event file %s is not an event in JSON: %v — give --pr N", e.path, err)
+	}
+	if p.Pull != nil {
+		e.pull = max(p.Number, p.Pull.Number, 0)
+	}
+	e.fork, e.inputs = p.fork(), p.Inputs
+	return e, nil
+}
+
+// onPull tells whether the event may be about a pull request. Without a name there
+// is no telling, and what the file and the ref say is believed.
+func (e event) onPull() bool { return e.name == "" || strings.HasPrefix(e.name, "pull_request") }
+
+// secretless tells whether the server keeps the repository's secrets from a job of
+// this event. On pull_request_target it doesn't, whoever's branch it is.
+func (e event) secretless() bool { return e.fork != "" && e.name != "pull_request_target" }
+
+var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/(head|merge)$`)
+
+// number is that of the pull request that the event is about: as the event file
+// says, or the ref.
+func (e event) number() (int64, error) {
+	switch {
+	case e.name == "workflow_dispatch", e.name == "" && e.pull == 0 && e.inputs["pr"] != nil:
+		return e.input()
+	case !e.onPull():
+		return 0, usage("the event %s is not about a pull request — run on %s, or give --pr N", e.name, supported)
+	case e.pull > 0:
+		return e.pull, nil
+	}
+	if m := pullRef.FindStringSubmatch(e.ref); m != nil {
+		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil && n > 0 {
+			return n, nil
+		}
+	}
+	if e.name != "" {
+		return 0, usage("the event %s names no pull request — run on %s, or give --pr N", e.name, supported)
+	}
+	return 0, usage("no pull request is given — give --pr N, or run on the event pull_request")
+}
+
+// input is the number that was given to a workflow that was started by hand.
+func (e event) input() (int64, error) {
+	var text string
+	if raw := e.inputs["pr"]; json.Unmarshal(raw, &text) != nil {
+		text = string(raw) // a number
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return 0, usage("the workflow was started without a pull request — give its number in the input pr, or --pr N")
+	}
+	n, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64)
+	if err != nil || n <= 0 {
+		return 0, usage("the workflow's input pr, %q, is not the number of a pull request", text)
+	}
+	return n, nil
+}

@@ -1,0 +1,220 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"review-bot/prompts"
+)
+
+const sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_input_tokens, max_rounds, model, " +
+	"no_approve, operators, price_in, price_out, prompt_file, repost_stale, review_drafts, siblings"
+
+// Bad files, with the exact line that people get.
+var bad = map[string]struct{ file, want string }{
+	"value, with its line": {"model: gpt-5\n\n# how strict\n\n\n\nblock_on: hihg\n", `:7: block_on: "hihg" is not one of low, medium, high, critical, never`},
+	"value of a role":      {"roles:\n  security:\n    block_on: [high]\n", `:3: roles.security.block_on: a list is not one of low, medium, high, critical, never`},
+	"number for a word":    {"block_on: 3", `:1: block_on: 3 is not one of low, medium, high, critical, never`},
+	"capitals":             {"block_on: High", `:1: block_on: "High" is not one of low, medium, high, critical, never`},
+
+	"unknown key":                {"model: a\nmodle: b\n", `:2: modle: no such key, did you mean model? — the keys are ` + sectionKeys + ", roles"},
+	"unknown key, as a flag":     {"max-calls: 3\n", `:1: max-calls: no such key, did you mean max_calls? — the keys are ` + sectionKeys + ", roles"},
+	"unknown key, far off":       {"token: abc\n", `:1: token: no such key — the keys are ` + sectionKeys + ", roles"},
+	"unknown key of a role":      {"roles:\n  gpt:\n    model: a\n    blockon: low\n", `:4: roles.gpt.blockon: no such key, did you mean block_on? — the keys are ` + sectionKeys},
+	"roles in a role":            {"roles:\n  gpt:\n    roles: {}\n", `:3: roles.gpt.roles: no such key — the keys are ` + sectionKeys},
+	"unknown key without one":    {"modle:\n", `:1: modle: no such key, did you mean model? — the keys are ` + sectionKeys + ", roles"},
+	"key that is a list":         {"? [a]\n: b\n", `:2:1: not valid YAML: found an invalid key for this map`},
+	"key behind a question mark": {"? a\n: b\n", `:1:1: keys behind a question mark are not supported, write the value out`},
+	"key that is a number":       {"1: b\n", `:1:1: 1 is not a name`},
+	"role's name":                {"roles:\n  Security:\n    model: a\n", `:2: roles: "Security" is not of the form [a-z0-9][a-z0-9._-]{0,63}`},
+	"role that is a text":        {"roles:\n  security: gpt-5\n", `:2: roles.security: "gpt-5" is not a list of keys with values, such as model: gpt-5`},
+	"roles as a list":            {"roles:\n- security\n", `:2: roles: a list is not a list of keys with values, such as model: gpt-5`},
+	"key twice":                  {"model: a\ninline: body\nmodel: b\n", `:3: model: stands in line 1 already`},
+	"key twice, first one bad":   {"model: [a]\nmodel: b\n", `:1: model: a list is not a text`},
+	"key twice, empty":           {"model:\nmodel: b\n", `:2: model: stands in line 1 already`},
+	"key of a role twice":        {"roles:\n  a:\n    model: x\n    model: y\n", `:4: roles.a.model: stands in line 3 already`},
+	"role twice":                 {"roles:\n  a: {model: x}\n  a: {model: y}\n", `:3: roles.a: stands in line 2 already`},
+
+	"switch":            {"advisory: maybe\n", `:1: advisory: "maybe" is not one of true, false`},
+	"switch, yes":       {"advisory: yes\n", `:1: advisory: "yes" is not one of true, false`},
+	"switch, in quotes": {"no_approve: 'true'\n", `:1: no_approve: "true" is not one of true, false`},
+	"switch, a number":  {"review_drafts: 1\n", `:1: review_drafts: 1 is not one of true, false`},
+
+	"number, a word":     {"max_calls: many\n", `:1: max_calls: "many" is not a whole number from 1 to 1000000000`},
+	"number, too small":  {"max_calls: 0\n", `:1: max_calls: 0 is not a whole number from 1 to 1000000000`},
+	"number, negative":   {"max_rounds: -1\n", `:1: max_rounds: -1 is not a whole number from 0 to 1000000000`},
+	"number, a fraction": {"max_rounds: 1.5\n", `:1: max_rounds: 1.5 is not a whole number from 0 to 1000000000`},
+	"number, huge":       {"max_calls: 99999999999999999999999\n", `:1: max_calls: "99999999999999999999999" is not a whole number from 1 to 1000000000`},
+	"tokens":             {"max_input_tokens: 100\n", `:1: max_input_tokens: 100 is not a whole number from 4000 to 1000000000`},
+	"price":              {"price_in: -0.5\n", `:1: price_in: -0.5 is not a number from 0 on, such as 1.25`},
+	"price, not one":     {"price_out: .inf\n", `:1: price_out: .inf is not a number from 0 on, such as 1.25`},
+
+	"text, a number":    {"model: 4.1\n", `:1: model: 4.1 is not a text: put it in quotes`},
+	"text, a switch":    {"model: true\n", `:1: model: true is not a text: put it in quotes`},
+	"text, keys":        {"model:\n  name: gpt\n", `:2: model: a list of keys is not a text`},
+	"place":             {"inline: diff\n", `:1: inline: "diff" is not one of review, attach, body`},
+	"address":           {"base_url: api.example.com\n", `:1: base_url: not an address such as https://api.example.com/v1`},
+	"address, password": {"base_url: https://me:secret@api.example.com\n", `:1: base_url: not an address such as https://api.example.com/v1`},
+	"path, above":       {"prompt_file: ../x.md\n", `:1: prompt_file: "../x.md" is not the path of a file in the repository, such as docs/review.md`},
+	"path, of this machine": {
+		"roles: {a: {prompt_file: /etc/passwd}}\n", `:1: roles.a.prompt_file: "/etc/passwd" is not the path of a file in the repository, such as docs/review.md`,
+	},
+	"path, here":       {"prompt_file: ./x.md\n", `:1: prompt_file: "./x.md" is not the path of a file in the repository, such as docs/review.md`},
+	"list, a text":     {"guidelines: AGENTS.md\n", `:1: guidelines: "AGENTS.md" is not a list such as [AGENTS.md]`},
+	"list, the third":  {"guidelines:\n- a.md\n- b.md\n- ../c.md\n", `:4: guidelines: "../c.md" is not the path of a file in the repository, such as docs/review.md`},
+	"list in a list":   {"ignore:\n- [a]\n", `:2: ignore: a list is not a text`},
+	"list, a number":   {"operators: [alice, 7]\n", `:1: operators: 7 is not a text: put it in quotes`},
+	"login":            {"operators: ['@alice']\n", `:1: operators: "@alice" is not a login such as alice`},
+	"sibling":          {"siblings: [Gpt]\n", `:1: siblings: "Gpt" is not of the form [a-z0-9][a-z0-9._-]{0,63}`},
+	"anchor":           {"model: &m gpt\n", `:1: model: anchors and aliases are not supported, write the value out`},
+	"alias":            {"model: &m gpt\nfallback_model: *m\n", `:1: model: anchors and aliases are not supported, write the value out`},
+	"alias in a list":  {"ignore: [*a]\n", `:1: ignore: anchors and aliases are not supported, write the value out`},
+	"tag":              {"model: !!str 4.1\n", `:1: model: tags are not supported, write the value out`},
+	"merge key":        {"<<: {model: a}\n", `:1:1: merge keys are not supported, write the value out`},
+	"two documents":    {"model: a\n---\nmodel: b\n", `:2:1: a second document begins here, and there may be one only`},
+	"a list":           {"- model: a\n", `:1:1: a list is not a list of keys with values, such as model: gpt-5`},
+	"a text":           {"gpt-5\n", `:1:1: "gpt-5" is not a list of keys with values, such as model: gpt-5`},
+	"not closed":       {"model: a\nignore: [a, b\n", `:2:9: not valid YAML: sequence end token ']' not found`},
+	"indentation":      {"model: a\n  inline: body\n", `:1:8: not valid YAML: mapping value is not allowed in this context`},
+	"a tab":            {"roles:\n\ta: {}\n", `:2:1: not valid YAML: found character ' ' that cannot start any token`},
+	"too long":         {"# " + strings.Repeat("x", MaxSize), `: the file is 65538 bytes long, and may have 65536`},
+	"not a text":       {"model: \xff\n", `: the file is not text in UTF-8`},
+	"too many bracket": {"a: 1\nb: " + strings.Repeat("[", 200), `:2:104: too many brackets are open`},
+}
+
+func TestBadFiles(t *testing.T) {
+	for promise, tt := range bad {
+		_, err := Parse(DefaultPath, []byte(tt.file))
+		if err == nil {
+			t.Errorf("%s: no error, want %s", promise, tt.want)
+			continue
+		}
+		if got := err.Error(); got != DefaultPath+tt.want {
+			t.Errorf("%s:\n got %s\nwant %s%s", promise, got, DefaultPath, tt.want)
+		}
+		// The lines' ends are the editor's choice.
+		if _, err := Parse(DefaultPath, []byte(strings.ReplaceAll(tt.file, "\n", "\r\n"))); err == nil || err.Error() != DefaultPath+tt.want {
+			t.Errorf("%s, with CRLF:\n got %v\nwant %s%s", promise, err, DefaultPath, tt.want)
+		}
+	}
+}
+
+func TestGoodFile(t *testing.T) {
+	f, err := Parse(DefaultPath, []byte(`# Ours.
+model: gpt-5
+base_url: http://127.0.0.1:8080/v1
+fallback_model: "4.1"
+prompt_file: docs/review.md
+instructions: |
+  Be brief.
+  Be kind.
+guidelines: []
+block_on: medium
+inline: body
+advisory: false
+review_drafts: true
+no_approve: true
+repost_stale: true
+siblings: [gpt, sonnet]
+operators:
+- alice
+-
+- bob
+ignore: ["*.md", '!README.md']
+max_rounds: 0
+max_input_tokens: 4_000
+max_calls: 3
+price_in: 1
+price_out: 2.5
+roles:
+  docs:
+  security: {model: gpt-5-pro, advisory: true, ignore: [], block_on: , prompt_file: ""}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Section{
+		Model: At[string]{"gpt-5", 2, 1}, BaseURL: At[string]{"http://127.0.0.1:8080/v1", 3, 1}, FallbackModel: At[string]{"4.1", 4, 1},
+		PromptFile: At[string]{"docs/review.md", 5, 1}, Instructions: At[string]{"Be brief.\nBe kind.", 6, 1}, Guidelines: At[[]string]{[]string{}, 9, 1},
+		BlockOn: At[prompts.Severity]{prompts.Medium, 10, 1}, Inline: At[string]{"body", 11, 1}, Advisory: At[bool]{false, 12, 1},
+		ReviewDrafts: At[bool]{true, 13, 1}, NoApprove: At[bool]{true, 14, 1}, RepostStale: At[bool]{true, 15, 1},
+		Siblings: At[[]string]{[]string{"gpt", "sonnet"}, 16, 1}, Operators: At[[]string]{[]string{"alice", "bob"}, 17, 1},
+		Ignore: At[[]string]{[]string{"*.md", "!README.md"}, 21, 1}, MaxRounds: At[int]{0, 22, 1}, MaxInputTokens: At[int]{4000, 23, 1},
+		MaxCalls: At[int]{3, 24, 1}, PriceIn: At[float64]{1, 25, 1}, PriceOut: At[float64]{2.5, 26, 1},
+	}
+	for _, role := range []string{"", "gpt", "docs"} {
+		if d := cmp.Diff(want, f.For(role)); d != "" {
+			t.Errorf("%q (-want +got):\n%s", role, d)
+		}
+	}
+	want.Model, want.Advisory, want.Ignore = At[string]{"gpt-5-pro", 29, 14}, At[bool]{true, 29, 32}, At[[]string]{[]string{}, 29, 48}
+	if d := cmp.Diff(want, f.For("security")); d != "" {
+		t.Errorf("security (-want +got):\n%s", d)
+	}
+}
+
+func TestFilesThatSayNothing(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "# nothing\n", "---\n", "---\n# nothing\n", "{}", "null", "~\n", "\ufeff", "roles:\n", "roles: {}\n", "model:\nroles: {a: }\n", "model: ''\n", "model: |\n  \n", "---\n---\n", "...\n"} {
+		f, err := Parse(DefaultPath, []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if d := cmp.Diff(Section{}, f.For("a")); d != "" {
+			t.Errorf("%q:\n%s", text, d)
+		}
+	}
+}
+
+// What takes the parser long, or makes much of little, ends soon.
+func TestHostileFiles(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'm'; c++ {
+		p := string(c - 1)
+		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+p+",", 9), ",") + "]\n"
+	}
+	for _, text := range []string{
+		bomb, strings.Repeat("[", MaxSize), strings.Repeat("{", MaxSize), strings.Repeat("[a,", MaxSize/3), strings.Repeat("{a: ", MaxSize/4),
+		strings.Repeat("- ", MaxSize/2), strings.Repeat("? ", MaxSize/2), strings.Repeat("&a ", MaxSize/3), strings.Repeat("a: ", MaxSize/3),
+		strings.Repeat("\"", MaxSize), "model: " + strings.Repeat("[]", MaxSize/2-10), strings.Repeat("modle", MaxSize/5) + ":",
+	} {
+		began := time.Now()
+		_, err := Parse(DefaultPath, []byte(text))
+		if took := time.Since(began); err == nil || took > 10*time.Second || len(err.Error()) > 600 {
+			t.Errorf("%.20q: %s, %.700v", text, took, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, tt := range bad {
+		if len(tt.file) < 1000 {
+			f.Add([]byte(tt.file))
+		}
+	}
+	f.Add([]byte("model: a\nroles:\n  b:\n    model: c\n    ignore: [d]\ninstructions: |\n  x\n  y\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			t.Skip()
+		}
+		file, err := Parse("f", data)
+		if err == nil {
+			for role := range file.Roles {
+				s := file.For(role)
+				if !s.Model.Set() && s.Model.Value != "" {
+					t.Errorf("a value without a place: %+v", s)
+				}
+			}
+			return
+		}
+		if text := err.Error(); !strings.HasPrefix(text, "f:") || strings.ContainsAny(text, "\n\r") {
+			t.Errorf("%q", text)
+		}
+		again, err2 := Parse("f", data)
+		if err2 == nil || err2.Error() != err.Error() || again.Roles != nil {
+			t.Errorf("not the same twice: %v, %v", err, err2)
+		}
+	})
+}
