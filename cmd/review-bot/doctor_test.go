@@ -472,3 +472,29 @@ func TestDoctorUsage(t *testing.T) {
 		t.Errorf("exit status %d\n%s", e.status, e.stderr)
 	}
 }
+
+// A server that repeats the token doesn't get it into the table, also if it came
+// from a file; and a reaction that isn't allowed isn't tried.
+func TestDoctorKeepsSecretsAndTriesNothingForbidden(t *testing.T) {
+	t.Parallel()
+	const token = "s3cr3t-of-the-bot"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/reactions"):
+			t.Errorf("tried: %s %s", r.Method, r.URL.Path)
+		case strings.HasSuffix(r.URL.Path, "/issues/comments"):
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprintf(w, `{"message":"what is %s"}`, strings.TrimPrefix(r.Header.Get("Authorization"), "token "))
+			return
+		}
+		fmt.Fprint(w, `{"version":"1.26.0","id":7,"login":"bot","allowed_reactions":["eyes"],"state":"open","base":{"ref":"main"},"user":{"id":8}}`)
+	}))
+	t.Cleanup(srv.Close)
+	j := complete(t).with("GITHUB_SERVER_URL", srv.URL).with("GITEA_TOKEN", "")
+	for _, args := range [][]string{nil, {"--json"}} {
+		e := j.run(t, append([]string{"doctor", "--no-model", "--pr", "42", "--token-file", file(t, "token", token)}, args...)...)
+		if strings.Contains(e.stdout+e.stderr, token) || !strings.Contains(e.stdout, "masked") || e.status != 1 {
+			t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+		}
+	}
+}

@@ -169,7 +169,7 @@ func TestFilesThatSayNothing(t *testing.T) {
 }
 
 // What takes the parser long, or makes much of little, ends soon.
-func TestHostileFiles(t *testing.T) {
+func TestSpeedHostileFiles(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'm'; c++ {
 		p := string(c - 1)
