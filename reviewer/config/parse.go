@@ -16,8 +16,8 @@ import (
 	"review-bot/sentinel"
 )
 
-// maxDepth bounds how many brackets are open at once. The parser takes 45 s for
-// 64 KiB of them.
+// maxDepth bounds how many brackets are open at once, and how many lists begin on
+// one line. The parser takes 45 s for 64 KiB of the ones, and seconds for the others.
 const maxDepth = 100
 
 // Parse reads a file. name stands in the error, which is an *Error: the first
@@ -79,6 +79,15 @@ func (r reading) root(data []byte) (node ast.Node, err error) {
 		if depth > maxDepth {
 			line := 1 + bytes.Count(data[:i], []byte("\n"))
 			return nil, &Error{File: r.name, Line: line, Column: i - bytes.LastIndexByte(data[:i], '\n'), Text: "too many brackets are open"}
+		}
+	}
+	for n, line := range bytes.Split(data, []byte("\n")) {
+		rest, lists := bytes.TrimLeft(line, " "), 0
+		for ; len(rest) > 1 && (rest[0] == '-' || rest[0] == '?') && rest[1] == ' '; lists++ {
+			rest = bytes.TrimLeft(rest[2:], " ")
+		}
+		if lists > maxDepth {
+			return nil, &Error{File: r.name, Line: n + 1, Column: 1, Text: "too many lists begin on one line"}
 		}
 	}
 	defer func() {
