@@ -163,7 +163,7 @@ func FuzzMarker(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, m := range Markers(text) {
-			if !ValidRole(m.Role) || !ValidID(m.ID) {
+			if !ValidRole(m.Role) || m.ID != "" && !ValidID(m.ID) || m.Version > 0 && m.ID == "" {
 				t.Errorf("a marker of no finding: %+v", m)
 			}
 		}
