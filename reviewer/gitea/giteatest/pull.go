@@ -160,11 +160,11 @@ func (p *Pull) patch(tb TB, body map[string]any) {
 
 // Merge tries to merge the pull request as a user: the judge of what branch
 // protection lets through. It really merges when allowed. While the server says
-// that it is still checking, Merge asks again, for ten seconds at most. It
+// that it is still checking, Merge asks again, for half a minute at most. It
 // returns the last answer's status (200: merged) and, for a refusal, the message;
 // err is for no answer at all.
 func (p *Pull) Merge(ctx context.Context, as *User) (status int, message string, err error) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(settleLimit)
 	for {
 		status, message, err = refusal(p.Repo.Server.Do(ctx, as.Token, http.MethodPost, p.path("/merge"), map[string]any{"Do": "merge"}, nil))
 		if err != nil || message != tryLater || time.Now().After(deadline) {
