@@ -14,6 +14,7 @@ func seeds(f *testing.F, add func(text string)) {
 		"diff --git \"a/\\\\\\\"\\t\" \"b/\\\\\\\"\\t\"\nnew file mode 100644\n",
 		"diff --git a/x b/y b/x b/y\nold mode 100644\nnew mode 100755\n",
 		"diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\ndiff --git a/f b/f\nnew file mode 120000\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+y\n\\ No newline at end of file\n",
+		"diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -2 +0,0 @@\n-x\ndiff --git a/f b/f\nnew file mode 120000\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+y\n",
 		"diff --git a/f b/f\nindex 1..2\nGIT binary patch\nliteral 1\nIc${Mg\n\nliteral 0\nHcmV?d00001\n\n",
 		"diff --git a/f b/f\nsimilarity index 100%\ncopy from f\ncopy to g\n",
 		"diff --git diff --git a/ b/\n\\\n",

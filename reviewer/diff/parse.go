@@ -39,6 +39,11 @@ func Parse(data []byte) (Diff, error) {
 			return Diff{}, fmt.Errorf("diff: line %d: %q was there before", s.line, f.Path)
 		}
 		d.Files[i] = typeChange(d.Files[i], f)
+		for n, h := range d.Files[i].Hunks[min(1, len(d.Files[i].Hunks)):] {
+			if !d.Files[i].Hunks[n].before(h) {
+				return Diff{}, fmt.Errorf("diff: line %d: hunk out of order", s.line)
+			}
+		}
 	}
 	return d, nil
 }
