@@ -46,7 +46,6 @@ const maxDescription = 20_000
 // call is one request to the model.
 type call struct {
 	req   prompts.Request
-	files []diff.File
 	shown func(id string) bool // which earlier findings are in it
 }
 
@@ -117,7 +116,7 @@ func (r *run) calls(m material, s scope) ([]call, error) {
 		label := fmt.Sprintf("diff of %d files, %d lines added, %d deleted", n, added, deleted)
 		in.Material = fenced(in.Boundary, m, label, part.Files)
 		in.Since, in.Part, in.Parts = s.since, i+1, len(parts)
-		c := call{files: part.Files}
+		var c call
 		in.Earlier, c.shown = finding.Feedback(earlierOf(m.earlier, parts, i), r.set.MaxTokens, r.env.Secrets.Redact)
 		var err error
 		if c.req, err = prompts.Build(in); err != nil {

@@ -219,7 +219,7 @@ func noteSettings(set Settings) string {
 	if len(set.Siblings) > 0 {
 		words = append(words, "siblings:"+strings.Join(set.Siblings, "+"))
 	}
-	if text := strings.Join(words, ","); len(text) <= 512 { // a sentinel's value has no more
+	if text := strings.Join(words, ","); len(text) <= sentinel.MaxValue {
 		return text
 	}
 	return ""
@@ -273,7 +273,7 @@ func (r *run) rests(st state, capped bool) bool {
 	cur, _ := st.log.Current(r.set.Role)
 	cfg := r.config(st, escalation.Recorded(cur))
 	if capped {
-		if !st.log.HandedOff(sentinel.Handoff{Role: r.set.Role, Epoch: st.log.Epoch(r.set.Role)}) {
+		if !st.log.HandedOff(r.handoff(st.log)) {
 			return false
 		}
 		cfg = config(r.set, st, r.key, r.nonce())

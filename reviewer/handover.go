@@ -10,6 +10,11 @@ import (
 	"review-bot/sentinel"
 )
 
+// handoff is the mark of the comment that hands over in the count under way.
+func (r *run) handoff(log escalation.Log) sentinel.Handoff {
+	return sentinel.Handoff{Role: r.set.Role, Epoch: log.Epoch(r.set.Role)}
+}
+
 // handOver ends the role's rounds: no model is asked, its verdict stands, the
 // gate is kept right, and people are told once what is open and which ways out
 // there are.
@@ -19,7 +24,7 @@ func (r *run) handOver(ctx context.Context, st state, began time.Time) error {
 	r.progress("read", began, "%s with changes requested, no model is asked", count(rounds, "round", "rounds"))
 	// Nobody acts: what the account says follows from the roles' records.
 	cfg := config(r.set, st, r.key, r.nonce())
-	mark := sentinel.Handoff{Role: r.set.Role, Epoch: st.log.Epoch(r.set.Role)}
+	mark := r.handoff(st.log)
 	said := st.log.HandedOff(mark)
 	if !said {
 		earlier, err := r.recall(ctx, st)
@@ -44,9 +49,8 @@ func (r *run) handOver(ctx context.Context, st state, began time.Time) error {
 		r.result.Plan = &plan
 		r.note("nothing was written")
 	case needed || !said:
-		p := &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
 		var pub escalation.Publication
-		pub, err = p.publish(ctx)
+		pub, err = r.publisher(cfg, st).publish(ctx)
 		done = pub.Done
 	}
 	done.URL = cur.Row.URL

@@ -82,7 +82,7 @@ func (p *publisher) carryOut(ctx, requests context.Context, ask escalation.Ask) 
 		case escalation.AskSay:
 			p.log("publish", began, "hand-off comment of %s", ask.About)
 		case escalation.AskSettle:
-			p.settled(ask, r)
+			p.settled(ask, r, began)
 		case escalation.AskSubmit:
 			p.log("publish", began, "what a job that died had left was published")
 		case escalation.AskWithdraw:
@@ -169,8 +169,8 @@ func settle(ctx context.Context, forge Forge, cfg *escalation.Config, ask escala
 }
 
 // settled notes by which means a conversation was settled.
-func (p *publisher) settled(ask escalation.Ask, r escalation.Reply) {
-	began, what := time.Time{}, "closed"
+func (p *publisher) settled(ask escalation.Ask, r escalation.Reply, began time.Time) {
+	what := "closed"
 	p.means = ByResolve
 	if ask.Reopen {
 		what = "opened again"

@@ -143,10 +143,9 @@ const (
 // closed lists the newest ids for which a sentinel's value has room. One that is
 // left out counts as open, and is closed again.
 func closed(ids []string) string {
-	const most = 512
 	text := ""
 	for _, id := range slices.Backward(ids) {
-		if item := id + "," + text; len(item) <= most {
+		if item := id + "," + text; len(item) <= sentinel.MaxValue {
 			text = item
 		}
 	}

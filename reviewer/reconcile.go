@@ -69,9 +69,8 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		out.Plan = &plan
 		r.note("nothing was written")
 	case needed:
-		p := &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
 		var pub escalation.Publication
-		pub, err = p.publish(ctx)
+		pub, err = r.publisher(cfg, st).publish(ctx)
 		log, d = pub.Log(), pub.Done
 	}
 	out.Gate = d.Gate.Names()

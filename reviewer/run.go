@@ -186,7 +186,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 		}
 		return nil
 	}
-	p := &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
+	p := r.publisher(cfg, st)
 	done, err := p.publish(ctx)
 	r.report(cfg, done.Done)
 	for i, f := range r.result.Findings {
@@ -211,6 +211,11 @@ func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.
 		NoApprove: set.NoApprove, RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
 		Lock: set.Lock, Times: set.LockTimes,
 	}
+}
+
+// publisher carries a publication out.
+func (r *run) publisher(cfg *escalation.Config, st state) *publisher {
+	return &publisher{forge: r.env.Forge, cfg: cfg, env: r.env, what: st.pull.URL, log: r.progress}
 }
 
 // foreseen is what a run ends with that publishes nothing.
@@ -286,19 +291,18 @@ func (r *run) random(n int) string {
 
 // usageLine is the body's last visible line: what it cost, and which commit was read.
 func usageLine(u Usage, head string) string {
-	in := thousands(u.Prompt) + " tokens in"
-	if u.Cached > 0 {
-		in += " (" + thousands(u.Cached) + " cached)"
-	}
-	if u.Cost > 0 {
-		in += ", " + thousands(u.Completion) + fmt.Sprintf(" out · cost %.4f", u.Cost)
-	} else {
-		in += ", " + thousands(u.Completion) + " out"
-	}
 	if u.Calls == 0 {
 		return fmt.Sprintf("<sub>no model was asked · at %.7s</sub>", head)
 	}
-	return fmt.Sprintf("<sub>%s · %s · %.0f s · reviewed %.7s</sub>", untrusted.Line(u.Model, 60), in, u.Seconds, head)
+	tokens := thousands(u.Prompt) + " tokens in"
+	if u.Cached > 0 {
+		tokens += " (" + thousands(u.Cached) + " cached)"
+	}
+	tokens += ", " + thousands(u.Completion) + " out"
+	if u.Cost > 0 {
+		tokens += fmt.Sprintf(" · cost %.4f", u.Cost)
+	}
+	return fmt.Sprintf("<sub>%s · %s · %.0f s · reviewed %.7s</sub>", untrusted.Line(u.Model, 60), tokens, u.Seconds, head)
 }
 
 func thousands(n int) string {

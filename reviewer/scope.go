@@ -1,6 +1,7 @@
 package reviewer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,19 +131,23 @@ func length(files []diff.File) int {
 	return n
 }
 
-// changedSince are the files whose content isn't what it was at an earlier commit.
-func changedSince(ctx context.Context, forge Reader, files []diff.File, before, now string) ([]diff.File, error) {
-	var then, today map[string]string
+// sideBySide reads what stands at two commits. Of two failures the first one counts.
+func sideBySide[T any](then, today func() (T, error)) (before, now T, err error) {
 	var thenErr, todayErr error
 	var wg conc.WaitGroup
-	wg.Go(func() { then, thenErr = forge.Tree(ctx, before) })
-	wg.Go(func() { today, todayErr = forge.Tree(ctx, now) })
+	wg.Go(func() { before, thenErr = then() })
+	wg.Go(func() { now, todayErr = today() })
 	wg.Wait()
-	if thenErr != nil {
-		return nil, thenErr
-	}
-	if todayErr != nil {
-		return nil, todayErr
+	return before, now, cmp.Or(thenErr, todayErr)
+}
+
+// changedSince are the files whose content isn't what it was at an earlier commit.
+func changedSince(ctx context.Context, forge Reader, files []diff.File, before, now string) ([]diff.File, error) {
+	then, today, err := sideBySide(
+		func() (map[string]string, error) { return forge.Tree(ctx, before) },
+		func() (map[string]string, error) { return forge.Tree(ctx, now) })
+	if err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(files), func(f diff.File) bool {
 		blob, had := then[f.Path]
@@ -170,17 +175,11 @@ func between(ctx context.Context, forge Reader, files []diff.File, before, now s
 	if len(current) == 0 {
 		return files, nil
 	}
-	var then, today map[string][]byte
-	var thenErr, todayErr error
-	var wg conc.WaitGroup
-	wg.Go(func() { then, thenErr = forge.Files(ctx, old, before) })
-	wg.Go(func() { today, todayErr = forge.Files(ctx, current, now) })
-	wg.Wait()
-	if thenErr != nil {
-		return nil, thenErr
-	}
-	if todayErr != nil {
-		return nil, todayErr
+	then, today, err := sideBySide(
+		func() (map[string][]byte, error) { return forge.Files(ctx, old, before) },
+		func() (map[string][]byte, error) { return forge.Files(ctx, current, now) })
+	if err != nil {
+		return nil, err
 	}
 	var list []diff.File
 	for _, f := range files {

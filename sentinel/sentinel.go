@@ -281,9 +281,12 @@ func validKey(s string) bool {
 	return s != "" && len(s) <= 32 && lower(s[0]) && every(s, func(c byte) bool { return lower(c) || digit(c) || c == '_' })
 }
 
-// validValue: [A-Za-z0-9._:,/+=-]{0,512}, nothing that could end the comment.
+// MaxValue is how long a field's value may be, in characters.
+const MaxValue = 512
+
+// validValue: at most MaxValue of [A-Za-z0-9._:,/+=-], nothing that could end the comment.
 func validValue(s string) bool {
-	return len(s) <= 512 && every(s, func(c byte) bool {
+	return len(s) <= MaxValue && every(s, func(c byte) bool {
 		return lower(c) || digit(c) || ('A' <= c && c <= 'Z') || strings.IndexByte("._:,/+=-", c) >= 0
 	})
 }

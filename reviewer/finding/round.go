@@ -134,15 +134,12 @@ func (r *Round) raise(list []Finding) {
 		if r.Raised != "" {
 			item = "," + item
 		}
-		if len(r.Raised)+len(item) > maxRaised {
+		if len(r.Raised)+len(item) > sentinel.MaxValue {
 			return
 		}
 		r.Raised += item
 	}
 }
-
-// maxRaised is how long a sentinel's value may be.
-const maxRaised = 512
 
 // owe notes a conversation that is to be closed or opened again. Servers go by its
 // oldest comment; where one can't, the finding's own comment is edited.
