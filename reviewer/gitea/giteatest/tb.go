@@ -12,6 +12,7 @@ import (
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
 	Context() context.Context
 }
 
@@ -47,6 +48,9 @@ func (t *try) Helper() {}
 
 // Context is the one that Try got.
 func (t *try) Context() context.Context { return t.ctx }
+
+// Logf does nothing: a program has its own way of telling.
+func (t *try) Logf(string, ...any) {}
 
 // Fatalf ends the goroutine; the first one's message is Try's error.
 func (t *try) Fatalf(format string, args ...any) {
