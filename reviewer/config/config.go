@@ -8,8 +8,16 @@
 //	    model: gpt-5-pro
 //	    prompt_file: SECURITY_REVIEW.md
 //	    block_on: medium
+//	settle:
+//	  apply_replies: true
+//	  apply_resolutions: true
+//	  auto_resolve: [stale]
+//	  allow_invalid_resolution: false
+//	  reply_as_comment: false
+//	  reply_template: docs/reply.md.tmpl
 //
 // Keys at the top are for every role; what stands below a role goes before them.
+// What stands below settle is for the command of this name and belongs to no role.
 // A key without a value counts as not set; an empty list is one.
 //
 // The file is read strictly: a key that isn't known, stands twice or has a value
@@ -71,10 +79,25 @@ type Section struct {
 // Inlines are the values of the key inline.
 var Inlines = []string{"review", "attach", "body"}
 
+// Settle is what may be set for the command settle, which no role has a part in.
+// A switch that is not set is off.
+type Settle struct {
+	ApplyReplies           At[bool]
+	ApplyResolutions       At[bool]
+	AllowInvalidResolution At[bool]
+	ReplyAsComment         At[bool]
+	AutoResolve            At[[]string] // of AutoResolves, which are all meant if it isn't set; an empty list is none
+	ReplyTemplate          At[string]   // path in the repository; the built-in one if it isn't set
+}
+
+// AutoResolves are the values that the list auto_resolve may have.
+var AutoResolves = []string{"stale", "already_fixed"}
+
 // File is what a configuration file says. The zero value says nothing.
 type File struct {
 	Defaults Section
 	Roles    map[string]Section // what each role says itself
+	Settle   Settle
 }
 
 // For is what the file says for a role.
@@ -90,14 +113,11 @@ func (f File) For(role string) Section {
 	return s
 }
 
-// Keys lists the keys of a section, in alphabetical order.
-func Keys() []string {
-	var list []string
-	for _, k := range keys {
-		list = append(list, k.name)
-	}
-	return list
-}
+// Keys lists the keys of a Section, in alphabetical order.
+func Keys() []string { return keys.names() }
+
+// SettleKeys lists the keys of Settle, in alphabetical order.
+func SettleKeys() []string { return settleKeys.names() }
 
 // Error is a mistake in a configuration file.
 type Error struct {

@@ -18,22 +18,26 @@ import (
 	"review-bot/sentinel"
 )
 
-// key is one setting: how it is read, and how one section's goes before another's.
-type key struct {
+// key is one setting of a section S: how it is read, and how one section's goes
+// before another's.
+type key[S any] struct {
 	name     string
-	read     func(r reading, to *Section, path string, at *token.Token, value ast.Node) error
-	overrule func(to, by *Section)
+	read     func(r reading, to *S, path string, at *token.Token, value ast.Node) error
+	overrule func(to, by *S)
 }
 
-// keys are the settings, by name.
-var keys = []key{
+// table is what may stand in a section S, in alphabetical order.
+type table[S any] []key[S]
+
+// keys are the settings of every role, and of a single one.
+var keys = table[Section]{
 	define("advisory", boolean, func(s *Section) *At[bool] { return &s.Advisory }),
 	define("base_url", text(address), func(s *Section) *At[string] { return &s.BaseURL }),
 	define("block_on", severity, func(s *Section) *At[prompts.Severity] { return &s.BlockOn }),
 	define("fallback_model", text(), func(s *Section) *At[string] { return &s.FallbackModel }),
 	define("guidelines", list("AGENTS.md", repositoryPath), func(s *Section) *At[[]string] { return &s.Guidelines }),
 	define("ignore", list("docs/**", glob), func(s *Section) *At[[]string] { return &s.Ignore }),
-	define("inline", text(place), func(s *Section) *At[string] { return &s.Inline }),
+	define("inline", text(oneOf(Inlines)), func(s *Section) *At[string] { return &s.Inline }),
 	define("instructions", text(), func(s *Section) *At[string] { return &s.Instructions }),
 	define("max_calls", number(1), func(s *Section) *At[int] { return &s.MaxCalls }),
 	define("max_input_tokens", number(MinInputTokens), func(s *Section) *At[int] { return &s.MaxInputTokens }),
@@ -49,6 +53,24 @@ var keys = []key{
 	define("siblings", list("security", role), func(s *Section) *At[[]string] { return &s.Siblings }),
 }
 
+// settleKeys are the settings of the command settle.
+var settleKeys = table[Settle]{
+	define("allow_invalid_resolution", boolean, func(s *Settle) *At[bool] { return &s.AllowInvalidResolution }),
+	define("apply_replies", boolean, func(s *Settle) *At[bool] { return &s.ApplyReplies }),
+	define("apply_resolutions", boolean, func(s *Settle) *At[bool] { return &s.ApplyResolutions }),
+	define("auto_resolve", list("stale, already_fixed", oneOf(AutoResolves)), func(s *Settle) *At[[]string] { return &s.AutoResolve }),
+	define("reply_as_comment", boolean, func(s *Settle) *At[bool] { return &s.ReplyAsComment }),
+	define("reply_template", text(repositoryPath), func(s *Settle) *At[string] { return &s.ReplyTemplate }),
+}
+
+func (t table[S]) names() []string {
+	var list []string
+	for _, k := range t {
+		list = append(list, k.name)
+	}
+	return list
+}
+
 // misplaced is a mistake in a part of a value.
 type misplaced struct {
 	node ast.Node
@@ -56,10 +78,10 @@ type misplaced struct {
 }
 
 // define makes a key of how its value is read and where it is kept.
-func define[T any](name string, value func(r reading, path string, node ast.Node) (T, error), field func(*Section) *At[T]) key {
-	return key{
+func define[S, T any](name string, value func(r reading, path string, node ast.Node) (T, error), field func(*S) *At[T]) key[S] {
+	return key[S]{
 		name: name,
-		read: func(r reading, to *Section, path string, at *token.Token, node ast.Node) error {
+		read: func(r reading, to *S, path string, at *token.Token, node ast.Node) error {
 			v, err := value(r, path, node)
 			var inside *Error
 			var part misplaced
@@ -74,7 +96,7 @@ func define[T any](name string, value func(r reading, path string, node ast.Node
 			*field(to) = At[T]{v, max(at.Position.Line, 1), max(at.Position.Column, 1)}
 			return nil
 		},
-		overrule: func(to, by *Section) {
+		overrule: func(to, by *S) {
 			if own := field(by); own.Set() {
 				*field(to) = *own
 			}
@@ -201,11 +223,13 @@ func address(s string) error {
 	return nil
 }
 
-func place(s string) error {
-	if !slices.Contains(Inlines, s) {
-		return fmt.Errorf("%q is not one of %s", shortened(s), strings.Join(Inlines, ", "))
+func oneOf(valid []string) check {
+	return func(s string) error {
+		if !slices.Contains(valid, s) {
+			return fmt.Errorf("%q is not one of %s", shortened(s), strings.Join(valid, ", "))
+		}
+		return nil
 	}
-	return nil
 }
 
 func role(s string) error {

@@ -28,11 +28,16 @@ func Parse(name string, data []byte) (file File, err error) {
 	if err != nil || root == nil {
 		return File{}, err
 	}
-	err = r.mapping(root, "", func(key string, at *token.Token, value ast.Node) error {
-		if key == rolesKey {
-			return r.roles(value, &file)
+	err = r.mapping(root, "", sectionExample, func(key string, at *token.Token, value ast.Node) (err error) {
+		switch key {
+		case rolesKey:
+			file.Roles, err = r.roles(value)
+		case settleKey:
+			file.Settle, err = settleKeys.section(r, value, settleKey, settleExample)
+		default:
+			err = keys.key(r, &file.Defaults, "", key, at, value)
 		}
-		return r.key(&file.Defaults, "", key, at, value)
+		return err
 	})
 	if err != nil {
 		return File{}, err
@@ -40,7 +45,17 @@ func Parse(name string, data []byte) (file File, err error) {
 	return file, nil
 }
 
-const rolesKey = "roles"
+// Keys of the file that hold sections.
+const (
+	rolesKey  = "roles"
+	settleKey = "settle"
+)
+
+// What a mapping looks like, for those who wrote something else.
+const (
+	sectionExample = "model: gpt-5"
+	settleExample  = "apply_replies: true"
+)
 
 // reading is a file that is being read.
 type reading struct{ name string }
@@ -142,7 +157,7 @@ func empty(node ast.Node) bool {
 
 // mapping calls each for the keys of a mapping that have a value; path is where
 // the mapping stands, "" for the file itself. A key may stand there once.
-func (r reading) mapping(node ast.Node, path string, each func(key string, at *token.Token, value ast.Node) error) error {
+func (r reading) mapping(node ast.Node, path, example string, each func(key string, at *token.Token, value ast.Node) error) error {
 	var pairs []*ast.MappingValueNode
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -153,7 +168,7 @@ func (r reading) mapping(node ast.Node, path string, each func(key string, at *t
 		if err := r.plain(node, path); err != nil {
 			return err
 		}
-		return r.wrong(node.GetToken(), path, "%s is not a list of keys with values, such as model: gpt-5", shown(node))
+		return r.wrong(node.GetToken(), path, "%s is not a list of keys with values, such as %s", shown(node), example)
 	}
 	lines := map[string]int{}
 	for _, pair := range pairs {
@@ -199,40 +214,43 @@ func (r reading) plain(node ast.Node, key string) error {
 	return r.wrong(node.GetToken(), key, "%s are not supported, write the value out", what)
 }
 
-func (r reading) roles(node ast.Node, file *File) error {
+func (r reading) roles(node ast.Node) (map[string]Section, error) {
 	if empty(node) {
-		return nil
+		return nil, nil
 	}
-	file.Roles = map[string]Section{}
-	return r.mapping(node, rolesKey, func(role string, at *token.Token, value ast.Node) error {
+	roles := map[string]Section{}
+	return roles, r.mapping(node, rolesKey, sectionExample, func(role string, at *token.Token, value ast.Node) (err error) {
 		if !sentinel.ValidRole(role) {
 			return r.wrong(at, rolesKey, "%q is not of the form %s", shortened(role), sentinel.RolePattern)
 		}
-		var s Section
-		if !empty(value) {
-			path := join(rolesKey, role)
-			err := r.mapping(value, path, func(key string, at *token.Token, value ast.Node) error {
-				return r.key(&s, path, key, at, value)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		file.Roles[role] = s
-		return nil
+		roles[role], err = keys.section(r, value, join(rolesKey, role), sectionExample)
+		return err
 	})
 }
 
+// section reads a section; path is where it stands.
+func (t table[S]) section(r reading, node ast.Node, path, example string) (s S, err error) {
+	if empty(node) {
+		return s, nil
+	}
+	err = r.mapping(node, path, example, func(key string, at *token.Token, value ast.Node) error {
+		return t.key(r, &s, path, key, at, value)
+	})
+	return s, err
+}
+
 // key reads one setting into a section.
-func (r reading) key(to *Section, path, name string, at *token.Token, value ast.Node) error {
-	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
+func (t table[S]) key(r reading, to *S, path, name string, at *token.Token, value ast.Node) error {
+	i := slices.IndexFunc(t, func(k key[S]) bool { return k.name == name })
 	if i < 0 {
-		valid := Keys()
+		valid := t.names()
 		if path == "" {
-			valid = append(valid, rolesKey)
+			valid = append(valid, rolesKey, settleKey)
 		}
 		hint := ""
-		if near := nearest(name, valid); near != "" {
+		if other := home(name); other != "" {
+			hint = " here, it belongs " + other
+		} else if near := nearest(name, valid); near != "" {
 			hint = ", did you mean " + near + "?"
 		}
 		return r.wrong(at, join(path, shortened(name)), "no such key%s — the keys are %s", hint, strings.Join(valid, ", "))
@@ -244,7 +262,20 @@ func (r reading) key(to *Section, path, name string, at *token.Token, value ast.
 	if err := r.plain(value, path); err != nil {
 		return err
 	}
-	return keys[i].read(r, to, path, at, value)
+	return t[i].read(r, to, path, at, value)
+}
+
+// home is where a key belongs; "" if there is none of this name.
+func home(name string) string {
+	switch {
+	case name == rolesKey, name == settleKey:
+		return "at the top"
+	case slices.Contains(Keys(), name):
+		return "at the top or below a role"
+	case slices.Contains(SettleKeys(), name):
+		return "below " + settleKey + " at the top"
+	}
+	return ""
 }
 
 // nearest is the name that was probably meant; "" if none is near.
