@@ -29,18 +29,19 @@ type row struct {
 }
 
 const (
-	sdk       = "code.gitea.io/sdk/gitea"
-	anchored  = "github.com/rogpeppe/go-internal/diff"
-	conc      = "github.com/sourcegraph/conc"
-	globs     = "github.com/bmatcuk/doublestar/v4"
-	flock     = "github.com/gofrs/flock"
-	gitdiff   = "github.com/bluekeyes/go-gitdiff"
-	goOpenAI  = "github.com/sashabaranov/go-openai"
-	goldmark  = "github.com/yuin/goldmark"
-	kong      = "github.com/alecthomas/kong"
-	retryHTTP = "github.com/hashicorp/go-retryablehttp"
-	tiktoken  = "github.com/tiktoken-go/tokenizer"
-	yaml      = "github.com/goccy/go-yaml"
+	sdk        = "code.gitea.io/sdk/gitea"
+	anchored   = "github.com/rogpeppe/go-internal/diff"
+	conc       = "github.com/sourcegraph/conc"
+	globs      = "github.com/bmatcuk/doublestar/v4"
+	flock      = "github.com/gofrs/flock"
+	gitdiff    = "github.com/bluekeyes/go-gitdiff"
+	goOpenAI   = "github.com/sashabaranov/go-openai"
+	goldmark   = "github.com/yuin/goldmark"
+	jsonschema = "github.com/santhosh-tekuri/jsonschema/v6"
+	kong       = "github.com/alecthomas/kong"
+	retryHTTP  = "github.com/hashicorp/go-retryablehttp"
+	tiktoken   = "github.com/tiktoken-go/tokenizer"
+	yaml       = "github.com/goccy/go-yaml"
 )
 
 // arrows has a row for every package that there is, and no other.
@@ -55,9 +56,11 @@ var arrows = map[string]row{
 	"reviewer/ignore":    {pure: true, libs: []string{globs}},
 	"reviewer/budget":    {pure: true, ours: []string{"reviewer/diff", "reviewer/ignore"}, libs: []string{tiktoken}},
 	"reviewer/config":    {pure: true, ours: []string{"sentinel", "prompts", "reviewer/ignore"}, libs: []string{yaml}},
+	"reviewer/thread":    {pure: true, ours: []string{"sentinel", "reviewer/diff", "reviewer/untrusted", "reviewer/finding"}, libs: []string{jsonschema}},
 	"reviewer": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding", "reviewer/budget", "reviewer/ignore",
+			"reviewer/thread",
 		},
 		libs: []string{conc},
 	},
@@ -80,7 +83,7 @@ var arrows = map[string]row{
 	"cmd/review-bot": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer", "reviewer/diff", "reviewer/untrusted", "reviewer/finding",
-			"reviewer/config", "reviewer/gitea", "reviewer/openai",
+			"reviewer/config", "reviewer/gitea", "reviewer/openai", "reviewer/thread",
 		},
 		libs: []string{kong, conc},
 	},

@@ -76,6 +76,13 @@ func (c Conversation) replies(account int64) []Reply {
 	return list
 }
 
+// Claim is whose finding a comment says that it is: by its marker, which anybody
+// may have written. id is "" in a marker of the time before versions.
+func (c Comment) Claim() (role, id string, ok bool) {
+	m, _, ok := marker(c.Body)
+	return m.Role, m.ID, ok
+}
+
 // marker finds the marker of a text: its last line, behind everything that a model
 // or a person wrote. rest is the text before it, with Unix line ends.
 func marker(text string) (m sentinel.Marker, rest string, ok bool) {
