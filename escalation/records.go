@@ -97,6 +97,8 @@ type Comment struct {
 	Path          string
 	NewLine       int    // 0 for a comment on the old side
 	OldLine       int    // 0 for a comment on the new side
+	Commit        string // that the forge ties the line to, 40 hex digits; "" if it names none
+	Hunk          string // the diff around the line at the time, which ends with it; "" if the forge keeps none
 	Resolver      int64  // who resolved the conversation by this comment; 0: nobody
 	ResolverLogin string // "" if nobody
 	URL           string // its place on the pull request's page

@@ -145,6 +145,9 @@ type Settler interface {
 // ErrUnsupported says that the server has no such endpoint.
 var ErrUnsupported = errors.New("the server can't")
 
+// ErrAmbiguous says that a server took a commit's id for the name of something else.
+var ErrAmbiguous = errors.New("the server answered for another commit: a branch or tag has the commit's id for its name")
+
 // ErrGone says that what was to be changed isn't there any more.
 var ErrGone = errors.New("it isn't there any more")
 

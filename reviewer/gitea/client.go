@@ -51,6 +51,7 @@ type Client struct {
 
 	batchTime time.Duration // see the constant
 	oneByOne  atomic.Bool   // several files in one request is what the server can't
+	attaches  atomic.Bool   // a reply has been made by attaching it to a review
 }
 
 // New makes a client. Nothing is sent.

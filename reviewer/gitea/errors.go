@@ -38,14 +38,14 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Next = "open another pull request: this one has grown too long to be read"
 	case errors.Is(err, errUnchanged), errors.Is(err, errEmpty), errors.Is(err, errHoles), errors.Is(err, errUnread), errors.Is(err, errNotCommit):
 		e.Next = "run the job again; if it happens again, report it with this line"
-	case errors.Is(err, errOther):
+	case errors.Is(err, errOther), errors.Is(err, reviewer.ErrAmbiguous):
 		e.Next = "remove that branch or tag"
 	case errors.Is(err, reviewer.ErrNoCommit):
 		e.Next = "run the job again: the branch was rewritten meanwhile"
 	case errors.Is(err, reviewer.ErrTooLarge):
 		e.Next = "go on without it, or raise DEFAULT_GIT_TREES_PER_PAGE in the server's app.ini"
 	case errors.Is(err, reviewer.ErrUnsupported):
-		e.Next = "go on without it, or use a server that can (Gitea resolves since 1.26, Forgejo attaches)"
+		e.Next = "go on without it, or use a server that can (Gitea resolves since 1.26 and replies since 1.27, Forgejo attaches)"
 	case errors.Is(err, reviewer.ErrGone):
 		e.Next = "run the job again: it reads anew what is there"
 	case errors.Is(err, errNoRepo):

@@ -65,6 +65,13 @@ var reads = []call{
 	{"Timeline", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Timeline(ctx, time.Time{}, nil); return err }},
 	{"Comments", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Comments(ctx, 7); return err }},
 	{"Reactions", http.MethodGet, func(ctx context.Context, c *Client) error { _, _, err := c.Reactions(ctx); return err }},
+	{"Abilities", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Abilities(ctx); return err }},
+	{"Statuses", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Statuses(ctx, commit); return err }},
+	{"Contains", http.MethodGet, func(ctx context.Context, c *Client) error {
+		_, err := c.Contains(ctx, commit, strings.Repeat("ab", 20))
+		return err
+	}},
+	{"OpenPulls", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.OpenPulls(ctx, "topic"); return err }},
 }
 
 var post = call{"PostReview", http.MethodPost, func(ctx context.Context, c *Client) error {
@@ -85,6 +92,11 @@ var writes = []call{
 		if added {
 			return errors.New("added")
 		}
+		return err
+	}},
+	// Its errors have no words of the server's; it may send a second request.
+	{"Reply", http.MethodPost, func(ctx context.Context, c *Client) error {
+		_, err := c.Reply(ctx, reviewer.Comment{ID: 981, Review: 7, Path: "a.go", NewLine: 3}, "text")
 		return err
 	}},
 	{"Resolve", http.MethodPost, func(ctx context.Context, c *Client) error { return c.Resolve(ctx, 981, true) }},
@@ -265,7 +277,7 @@ func TestWhetherAWriteHappened(t *testing.T) {
 		"422": {status(http.StatusUnprocessableEntity, `{"message":"reject your own pull is not allowed"}`), false, "the server refuses it (422): reject your own pull is not allowed — run the job again; if it happens again, report it with this line"},
 		"429": {status(http.StatusTooManyRequests, ""), false, "the server answers 429, too many requests — run the job again later"},
 	} {
-		for _, w := range slices.Concat(writes[:5], writes[7:]) {
+		for _, w := range slices.Concat(writes[:5], writes[8:]) {
 			if w.name == "RequestReview" && strings.HasPrefix(promise, "200") {
 				continue // its answer isn't read
 			}

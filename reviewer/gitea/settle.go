@@ -27,10 +27,11 @@ func (c *Client) Resolve(ctx context.Context, comment int64, resolved bool) erro
 	if !resolved {
 		verb, doing = "unresolve", "reopening a conversation on "+c.what()
 	}
-	return c.send(ctx, request{
+	_, err := c.send(ctx, request{
 		doing: doing, scope: "write:repository",
 		method: http.MethodPost, path: c.path("/pulls/comments/%d/%s", comment, verb), silent: true,
 	})
+	return err
 }
 
 // errEmpty is what is wrong with a text that the server would refuse.
@@ -45,7 +46,8 @@ func (c *Client) EditComment(ctx context.Context, comment int64, body string) er
 	if body == "" {
 		return c.explain(r.doing, "", nil, errEmpty)
 	}
-	return c.send(ctx, r)
+	_, err := c.send(ctx, r)
+	return err
 }
 
 // Attach adds an inline comment to a submitted review of the account. Forgejo
@@ -61,7 +63,8 @@ func (c *Client) Attach(ctx context.Context, review int64, comment reviewer.NewC
 	if strings.TrimSpace(comment.Body) == "" {
 		return c.explain(r.doing, "", nil, errEmpty)
 	}
-	return c.send(ctx, r)
+	_, err := c.send(ctx, r)
+	return err
 }
 
 // request is a write to something that may have been deleted, by an endpoint
@@ -71,20 +74,21 @@ type request struct {
 	method, path string
 	body         any  // sent as JSON; nil: nothing
 	silent       bool // success is a 204; else it is an answer that names what was written
+	hush         bool // the server's words aren't shown: they may quote the body
 }
 
-// send makes the request once, whatever comes back.
-func (c *Client) send(ctx context.Context, r request) error {
+// send makes the request once, whatever comes back. id is that of what was
+// written; 0 for a silent request.
+func (c *Client) send(ctx context.Context, r request) (id int64, err error) {
 	var text []byte
 	if r.body != nil {
-		var err error
 		if text, err = json.Marshal(r.body); err != nil {
-			return c.explain(r.doing, "", nil, err)
+			return 0, c.explain(r.doing, "", nil, err)
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.cfg.Server+"/api/v1"+r.path, bytes.NewReader(text))
 	if err != nil {
-		return c.explain(r.doing, "", nil, err)
+		return 0, c.explain(r.doing, "", nil, err)
 	}
 	req.Header.Set("Authorization", "token "+c.cfg.Token)
 	req.Header.Set("Accept", "application/json")
@@ -93,18 +97,24 @@ func (c *Client) send(ctx context.Context, r request) error {
 	}
 	raw, err := c.http.Do(req)
 	if err != nil {
-		return c.explain(r.doing, "", nil, unsure(nil, err))
+		if r.hush {
+			err = hushedBreak(err)
+		}
+		return 0, c.explain(r.doing, "", nil, unsure(nil, err))
 	}
 	defer raw.Body.Close()
 	resp := &sdk.Response{Response: raw}
-	err = outcome(resp, r.silent)
+	id, err = outcome(resp, r.silent)
+	if err != nil && r.hush {
+		err = hushed(resp.StatusCode, err)
+	}
 	switch {
 	case err == nil:
-		return nil
+		return id, nil
 	case errors.Is(err, errUnchanged): // that is known
-		return c.explain(r.doing, "", resp, err)
+		return 0, c.explain(r.doing, "", resp, err)
 	default:
-		return c.explain(r.doing, r.scope, resp, unsure(resp, err))
+		return 0, c.explain(r.doing, r.scope, resp, unsure(resp, err))
 	}
 }
 
@@ -115,19 +125,19 @@ type said struct {
 	Errors  []string `json:"errors"`
 }
 
-// outcome reads the answer to a request. A page that some proxy sent with a 200
-// is no success.
-func outcome(resp *sdk.Response, silent bool) error {
+// outcome reads the answer to a request, and the id of what was written off it. A
+// page that some proxy sent with a 200 is no success.
+func outcome(resp *sdk.Response, silent bool) (id int64, err error) {
 	switch {
 	case resp.StatusCode != http.StatusNoContent:
 	case silent:
-		return nil
+		return 0, nil
 	default:
-		return errUnchanged
+		return 0, errUnchanged
 	}
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return 0, fmt.Errorf("reading the answer: %w", err)
 	}
 	var answer said
 	err = json.Unmarshal(text, &answer)
@@ -135,21 +145,21 @@ func outcome(resp *sdk.Response, silent bool) error {
 	case resp.StatusCode == http.StatusMethodNotAllowed,
 		// Not the API's answer, so no endpoint of it was asked.
 		resp.StatusCode == http.StatusNotFound && (err != nil || answer.Message == ""):
-		return reviewer.ErrUnsupported
+		return 0, reviewer.ErrUnsupported
 	case resp.StatusCode == http.StatusNotFound && answer.gone():
-		return reviewer.ErrGone
+		return 0, reviewer.ErrGone
 	case resp.StatusCode/100 == 2 && err == nil && answer.ID != 0:
-		return nil
+		return answer.ID, nil
 	case resp.StatusCode/100 == 2 && err != nil:
-		return fmt.Errorf("the answer is not the JSON expected: %w", err)
+		return 0, fmt.Errorf("the answer is not the JSON expected: %w", err)
 	case resp.StatusCode/100 == 2:
-		return errors.New("the answer doesn't name what was written")
+		return 0, errors.New("the answer doesn't name what was written")
 	case len(answer.Errors) > 0 && answer.Errors[0] != "":
-		return errors.New(answer.Errors[0]) // beside it the message is a function's name
+		return 0, errors.New(answer.Errors[0]) // beside it the message is a function's name
 	case answer.Message != "":
-		return errors.New(answer.Message)
+		return 0, errors.New(answer.Message)
 	}
-	return fmt.Errorf("status %d", resp.StatusCode)
+	return 0, fmt.Errorf("status %d", resp.StatusCode)
 }
 
 var notThere = regexp.MustCompile(`^(comment|review) does not exist\b`)

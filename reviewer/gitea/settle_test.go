@@ -12,7 +12,7 @@ import (
 )
 
 // settling are the writes to something that may be gone, by endpoints that may be missing.
-var settling = writes[7:]
+var settling = writes[8:]
 
 // The answers are those of Gitea 1.26.0, but for the review's, which it never gives.
 const (
@@ -28,7 +28,7 @@ func TestWhatIsMissingIsToldApart(t *testing.T) {
 		want   error // nil: none of both
 		line   string
 	}{
-		"no such method":     {status(http.StatusMethodNotAllowed, ""), reviewer.ErrUnsupported, ": the server can't — go on without it, or use a server that can (Gitea resolves since 1.26, Forgejo attaches)"},
+		"no such method":     {status(http.StatusMethodNotAllowed, ""), reviewer.ErrUnsupported, ": the server can't — go on without it, or use a server that can (Gitea resolves since 1.26 and replies since 1.27, Forgejo attaches)"},
 		"no such route":      {status(http.StatusNotFound, "404 page not found\n"), reviewer.ErrUnsupported, ""},
 		"an empty 404":       {status(http.StatusNotFound, ""), reviewer.ErrUnsupported, ""},
 		"a deleted comment":  {status(http.StatusNotFound, commentGone), reviewer.ErrGone, ": it isn't there any more — run the job again: it reads anew what is there"},

@@ -120,7 +120,7 @@ func (c *Client) Comments(ctx context.Context, review int64) ([]reviewer.Comment
 	for _, item := range list {
 		comment := reviewer.Comment{
 			ID: item.ID, Review: item.ReviewID, Body: item.Body, Path: item.Path, NewLine: int(item.LineNum), OldLine: int(item.OldLineNum),
-			URL: item.HTMLURL, Created: item.Created, Updated: item.Updated,
+			Commit: item.CommitID, Hunk: item.DiffHunk, URL: item.HTMLURL, Created: item.Created, Updated: item.Updated,
 		}
 		if item.Reviewer != nil {
 			comment.Author, comment.Login = item.Reviewer.ID, item.Reviewer.UserName

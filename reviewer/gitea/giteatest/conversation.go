@@ -2,6 +2,7 @@ package giteatest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -81,6 +82,8 @@ func (p *Pull) reply(ctx context.Context, as *User, comment int64, text string) 
 	return 0, fmt.Errorf("%s: the reply of %s to comment %d isn't among the comments of review %d", path, as.Name, comment, to.ReviewID)
 }
 
+var errNoComment = errors.New("no inline comment")
+
 // findComment looks for an inline comment in all reviews: the API gives none by its id.
 func (p *Pull) findComment(ctx context.Context, id int64) (Comment, error) {
 	reviews, err := p.reviews(ctx)
@@ -101,5 +104,5 @@ func (p *Pull) findComment(ctx context.Context, id int64) (Comment, error) {
 			}
 		}
 	}
-	return Comment{}, fmt.Errorf("%s#%d has no inline comment %d", p.Repo.FullName(), p.Index, id)
+	return Comment{}, fmt.Errorf("%s#%d has %w %d", p.Repo.FullName(), p.Index, errNoComment, id)
 }

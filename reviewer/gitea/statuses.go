@@ -1,0 +1,94 @@
+package gitea
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"review-bot/reviewer"
+)
+
+// errNameless says that an answer doesn't tell which commit it is about.
+var errNameless = errors.New("the answer names no commit")
+
+// combined is what the bot reads of a commit's statuses.
+type combined struct {
+	SHA      string         `json:"sha"`
+	Statuses []commitStatus `json:"statuses"` // null for none
+}
+
+type commitStatus struct {
+	ID      int64  `json:"id"`
+	State   string `json:"status"`
+	Context string `json:"context"`
+	URL     string `json:"target_url"`
+}
+
+// Statuses lists the newest status of each context, ordered by context. The error
+// is ErrNoCommit if there is no such commit.
+//
+// The endpoint takes 40 hex digits for the name of a branch or tag first, so
+// the commit that the answer is about is compared on every page. The server counts
+// neither what is on the page nor what there is in a way to go by, and its pages
+// may be shorter than asked for: only an empty page is the end. What is set
+// meanwhile comes first and pushes the others on, so after several pages the first
+// one is read again.
+func (c *Client) Statuses(ctx context.Context, commit string) ([]reviewer.Status, error) {
+	doing := fmt.Sprintf("reading the statuses at %s of %s", commit, c.repo())
+	if !fullSHA.MatchString(commit) {
+		return nil, c.explain("reading the statuses at a commit of "+c.repo(), "", nil, errNotCommit)
+	}
+	newest := map[string]commitStatus{}
+	// take reads a page, and tells whether something on it is new.
+	take := func(page int) (more bool, err error) {
+		var answer combined
+		resp, _, err := c.get(ctx, c.path("/commits/%s/status", commit), query(page), &answer)
+		if err != nil && resp != nil && resp.StatusCode == http.StatusNotFound {
+			if err = c.missing(ctx, resp, err); !errors.Is(err, errNoRepo) {
+				err = reviewer.ErrNoCommit
+			}
+		}
+		switch {
+		case err != nil:
+			return false, c.explain(doing, "write:repository", resp, err)
+		case answer.SHA == "":
+			return false, c.explain(doing, "", resp, errNameless)
+		case answer.SHA != commit:
+			return false, c.explain(doing, "", resp, reviewer.ErrAmbiguous)
+		}
+		for _, s := range answer.Statuses {
+			if old, ok := newest[s.Context]; !ok || old.ID < s.ID {
+				newest[s.Context], more = s, true
+			}
+		}
+		return more, nil
+	}
+	page := 1
+	for ; ; page++ {
+		if page > maxPages {
+			return nil, c.explain(doing, "", nil, errEndless)
+		}
+		more, err := take(page)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+	}
+	if page > 2 {
+		if _, err := take(1); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]reviewer.Status, 0, len(newest))
+	for s := range maps.Values(newest) {
+		list = append(list, reviewer.Status{Context: s.Context, State: s.State, URL: s.URL})
+	}
+	slices.SortFunc(list, func(a, b reviewer.Status) int { return cmp.Compare(a.Context, b.Context) })
+	return list, nil
+}
