@@ -73,7 +73,7 @@ type ended struct {
 func (j job) run(t *testing.T, args ...string) ended {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	err := run(t.Context(), args, j.env, &stdout, &stderr)
+	err := run(t.Context(), args, j.env, strings.NewReader(""), &stdout, &stderr)
 	return ended{status(err), stdout.String(), stderr.String()}
 }
 

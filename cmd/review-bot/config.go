@@ -112,24 +112,33 @@ func (c *configuration) reviewable(file []byte) (reviewCmd, reviewer.Settings, e
 
 // effective is the command as if all that the file says had been given by flags.
 func (c *configuration) effective(file []byte) (reviewCmd, reviewer.Settings, origins, error) {
-	name := cmp.Or(c.cmd.Config, config.DefaultPath)
 	if c.text != nil {
 		file = c.text
 	}
-	if file == nil && c.cmd.Config != "" {
-		return reviewCmd{}, reviewer.Settings{}, nil, usage("--config: the base branch has no file %s — commit it there; a file of this machine is given as ./%s", name, name)
-	}
-	parsed, err := config.Parse(name, file)
+	parsed, err := parseConfig(c.cmd.Config, file)
 	if err != nil {
-		return reviewCmd{}, reviewer.Settings{}, nil, usage("%v", err)
+		return reviewCmd{}, reviewer.Settings{}, nil, err
 	}
 	cmd, from := c.cmd, origins{}
 	for flag, origin := range c.from {
 		from[flag] = origin
 	}
-	cmd.complete(parsed.For(c.cmd.Role), name, from)
+	cmd.complete(parsed.For(c.cmd.Role), cmp.Or(c.cmd.Config, config.DefaultPath), from)
 	set, err := cmd.settings(c.in)
 	return cmd, set, from, err
+}
+
+// parseConfig reads a configuration file. Only one that was asked for must be there.
+func parseConfig(flag string, file []byte) (config.File, error) {
+	name := cmp.Or(flag, config.DefaultPath)
+	if file == nil && flag != "" {
+		return config.File{}, usage("--config: the base branch has no file %s — commit it there; a file of this machine is given as ./%s", name, name)
+	}
+	parsed, err := config.Parse(name, file)
+	if err != nil {
+		return config.File{}, usage("%v", err)
+	}
+	return parsed, nil
 }
 
 // complete takes from the file what neither flags nor environment say.
@@ -264,7 +273,14 @@ func (c *configCmd) Run(w *world, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	result.Settings = conf.rows(cmd, set, from)
+	if conf.text != nil {
+		file = conf.text
+	}
+	parsed, err := parseConfig(c.Config, file)
+	if err != nil {
+		return err
+	}
+	result.Settings = append(conf.rows(cmd, set, from), settleRows(cmp.Or(c.Config, config.DefaultPath), parsed.Settle)...)
 	out := newOutput(w, c.JSON)
 	if c.JSON {
 		return out.printJSON(result)
@@ -307,7 +323,7 @@ func (r configResult) text() string {
 		if value = printable(value); len([]rune(value)) > 60 {
 			value = string([]rune(value)[:59]) + "…"
 		}
-		fmt.Fprintf(&b, "%-17s %-60s %s\n", s.Name, cmp.Or(value, "-"), s.From)
+		fmt.Fprintf(&b, "%-31s %-60s %s\n", s.Name, cmp.Or(value, "-"), s.From)
 	}
 	return b.String()
 }

@@ -42,7 +42,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "review-bot: "+line)
 		os.Exit(1)
 	}()
-	os.Exit(status(run(ctx, os.Args[1:], env, os.Stdout, os.Stderr)))
+	os.Exit(status(run(ctx, os.Args[1:], env, os.Stdin, os.Stdout, os.Stderr)))
 }
 
 const (

@@ -23,7 +23,7 @@ func (j job) start(t *testing.T, args ...string) func() ended {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = run(t.Context(), args, j.env, &stdout, &stderr)
+		err = run(t.Context(), args, j.env, strings.NewReader(""), &stdout, &stderr)
 	}()
 	return func() ended {
 		<-done

@@ -51,7 +51,7 @@ func TestThreeRolesAtOnce(t *testing.T) {
 				wg.Go(func() {
 					<-start
 					var stdout, stderr bytes.Buffer
-					err := run(t.Context(), nil, job.env, &stdout, &stderr)
+					err := run(t.Context(), nil, job.env, strings.NewReader(""), &stdout, &stderr)
 					results[i] = ended{status(err), stdout.String(), stderr.String()}
 				})
 			}

@@ -32,6 +32,8 @@ var errBlocked = &exitError{status: 3}
 type cli struct {
 	Review    reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
 	Reconcile reconcileCmd     `cmd:"" help:"Make the forge say what the roles' records come to; no model is asked."`
+	Threads   threadsCmd       `cmd:"" help:"List the review conversations of a pull request, for people and programs that work through them; writes nothing."`
+	Settle    settleCmd        `cmd:"" help:"Reply to conversations and resolve them, with evidence; says what it would do unless told to apply it."`
 	Rounds    roundsCmd        `cmd:"" help:"Tell at how many heads a reviewer has requested changes since the count last began anew."`
 	Config    configCmd        `cmd:"" help:"Print the effective settings, and where each comes from."`
 	Doctor    doctorCmd        `cmd:"" help:"Check the set-up: server, token, rights, model, configuration; each row that fails says what to do."`
@@ -43,6 +45,7 @@ type cli struct {
 type world struct {
 	ctx            context.Context //nolint:containedctx // handed through kong, which binds values by type
 	env            map[string]string
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	mask           *untrusted.Masker // of the secrets known so far
 }
@@ -55,8 +58,8 @@ Exit status: 0 done, whatever the verdict; 1 failed; 2 usage or configuration; 3
 
 // run parses the command line and runs the command. Everything it needs of the
 // process is passed in. An error has been told on stderr when run returns.
-func run(ctx context.Context, args []string, env map[string]string, stdout, stderr io.Writer) error {
-	w := &world{ctx, env, stdout, stderr, secrets(env, given(args)...)}
+func run(ctx context.Context, args []string, env map[string]string, stdin io.Reader, stdout, stderr io.Writer) error {
+	w := &world{ctx, env, stdin, stdout, stderr, secrets(env, given(args)...)}
 	err := dispatch(w, args)
 	if err != nil && err.Error() != "" {
 		if stopped := context.Cause(ctx); stopped != nil && errors.Is(err, context.Canceled) {

@@ -1,0 +1,585 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"review-bot/reviewer"
+	"review-bot/reviewer/gitea/giteatest"
+	"review-bot/reviewer/thread"
+	"review-bot/sentinel"
+)
+
+// settlement is a stage with conversations that are to be settled.
+type settlement struct {
+	*talks
+	ids []thread.ID
+	fix string // a commit of the head
+	dir string
+}
+
+// newSettlement makes conversations on lines 1 to n of a file; a later push
+// changes line 1.
+func newSettlement(t *testing.T, n int) *settlement {
+	t.Helper()
+	lines := sourceLines("a", 40)
+	s := &settlement{talks: newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": fileOf(lines)}, "alice"), dir: t.TempDir()}
+	var places []giteatest.CommentInput
+	for i := range n {
+		places = append(places, giteatest.CommentInput{Path: "a.go", NewPosition: int64(i + 1), Body: fmt.Sprintf("point %d", i+1)})
+	}
+	s.ids = s.review(t, "alice", places...)
+	lines[0] = "fixed"
+	s.fix = s.push(t, giteatest.Files(map[string]string{"a.go": fileOf(lines)}))
+	return s
+}
+
+// item says that a conversation was fixed, with all that a resolution needs.
+func (s *settlement) item(i int) thread.Item {
+	return thread.Item{
+		ThreadID: s.ids[i], Classification: thread.Valid, Verification: []string{"a test of it"}, ChecksRun: []string{"go test ./..."}, ResolveRequested: true,
+		FixSummary: fmt.Sprintf("Point %d is seen to, says PHRASE.", i+1), CommitSHA: s.fix[:10],
+	}
+}
+
+func (s *settlement) status(t *testing.T, context, state string) {
+	t.Helper()
+	s.srv.Call(t, s.owner.Token, http.MethodPost, s.api("/statuses/%s", s.pull.State(t).Head.SHA), map[string]any{"context": context, "state": state}, nil)
+}
+
+func (s *settlement) api(format string, args ...any) string {
+	return "/repos/" + s.repo.FullName() + fmt.Sprintf(format, args...)
+}
+
+// payload writes items to a file, and returns the flags that have it settled.
+func (s *settlement) payload(t *testing.T, items ...thread.Item) []string {
+	t.Helper()
+	path := filepath.Join(s.dir, "payload.json")
+	writeJSON(t, path, thread.Settlement{Items: items})
+	return []string{"settle", "--json", "--detached", "--payload", path}
+}
+
+// settled runs the program and wants the exit status.
+func (j job) settled(t *testing.T, status int, args ...string) (reviewer.SettleResult, ended) {
+	t.Helper()
+	e := j.run(t, args...)
+	if e.status != status {
+		t.Fatalf("%q: exit status %d\n%s%s", args, e.status, e.stdout, e.stderr)
+	}
+	var r reviewer.SettleResult
+	if err := json.Unmarshal([]byte(e.stdout), &r); err != nil {
+		t.Fatalf("%q: not one JSON object: %v\n%s", args, err, e.stdout)
+	}
+	return r, e
+}
+
+// outcomes are what came of the items: the reply, then the resolution.
+func outcomes(r reviewer.SettleResult) []string {
+	var list []string
+	for _, i := range r.Items {
+		list = append(list, strings.TrimSuffix(fmt.Sprintf("%s %s", i.Reply.Status, i.Reply.Reason), " ")+" / "+strings.TrimSuffix(fmt.Sprintf("%s %s", i.Resolve.Status, i.Resolve.Reason), " "))
+	}
+	return list
+}
+
+func wantOutcomes(t *testing.T, r reviewer.SettleResult, want ...string) {
+	t.Helper()
+	if diff := gocmp.Diff(want, outcomes(r)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// talk is a conversation as it stands: its comments' texts, and who resolved it.
+func (s *settlement) talk(t *testing.T, i int) (texts []string, resolver string) {
+	t.Helper()
+	comments := s.pull.Comments(t, s.ids[i].Review)
+	slices.SortFunc(comments, func(a, b giteatest.Comment) int { return int(a.ID - b.ID) })
+	for _, c := range comments {
+		if c.Position != int64(i+1) {
+			continue
+		}
+		if c.ID == s.ids[i].Root && c.Resolver != nil {
+			resolver = c.Resolver.Login
+		}
+		texts = append(texts, c.Body)
+	}
+	return texts, resolver
+}
+
+// watched is a proxy whose requests are looked at bit by bit.
+type watched struct {
+	*giteatest.Proxy
+
+	seen int
+}
+
+// through is the program behind a proxy.
+func (s *settlement) through(t *testing.T, hook giteatest.Hook) (job, *watched) {
+	t.Helper()
+	proxy := s.srv.NewProxy(t)
+	t.Cleanup(func() { proxy.Close() })
+	proxy.SetHook(hook)
+	return s.as(s.author).with("GITHUB_SERVER_URL", proxy.URL), &watched{Proxy: proxy}
+}
+
+// wrote lists the requests since the last look that change something.
+func (w *watched) wrote() []string {
+	var list []string
+	all := w.Requests()
+	for _, r := range all[w.seen:] {
+		if r.Method != http.MethodGet {
+			list = append(list, r.Method+" "+r.Path[strings.LastIndex(r.Path, "/")+1:])
+		}
+	}
+	w.seen = len(all)
+	return list
+}
+
+// On a real Gitea 1.26: conversations are resolved, and replies are reported as
+// what the server can't.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 7)
+	s.pull.Resolve(t, s.author, s.ids[5].Root)
+	items := []thread.Item{s.item(0), s.item(1), s.item(2), s.item(3), s.item(4), s.item(5), s.item(6)}
+	items[0].Classification = thread.Stale
+	items[1].CommitSHA = "" // valid, and no commit
+	items[2].Classification = thread.NeedsHuman
+	items[3].Classification, items[3].ReplyBody = thread.Invalid, "It is meant to be so."
+	items[6].CommitSHA = strings.Repeat("12", 20)
+	args := s.payload(t, items...)
+	j, proxy := s.through(t, nil)
+
+	// Checks that aren't all successful block resolutions, and none do, too.
+	for _, state := range []string{"", "pending", "failure", "skipped", "error", "warning"} {
+		reason := map[string]string{"": "checks_none", "pending": "checks_pending", "skipped": "checks_skipped"}[state]
+		if reason == "" {
+			reason = "checks_failing"
+		}
+		if state != "" {
+			s.status(t, "ci/build", "success")
+			s.status(t, "ci/test", state)
+		}
+		r, _ := j.settled(t, 0, append(args, "--apply")...)
+		wantOutcomes(t, r, "unsupported reply_unsupported / blocked "+reason, "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
+			"unsupported reply_unsupported / blocked invalid_not_allowed", "unsupported reply_unsupported / blocked "+reason, "already already_resolved / already already_resolved",
+			"blocked commit_not_in_head / blocked commit_not_in_head")
+		if state != "" && (len(r.NotPassed) != 1 || r.NotPassed[0] != "ci/test ("+state+")") {
+			t.Errorf("%q didn't pass", r.NotPassed)
+		}
+		if w := proxy.wrote(); w != nil {
+			t.Errorf("it writes %q", w)
+		}
+	}
+
+	// A preview writes nothing, whatever else is said, and shows what would be done.
+	s.status(t, "ci/test", "success")
+	for _, flags := range [][]string{{}, {"--dry-run"}, {"--apply", "--dry-run"}, {"--apply-replies", "--apply-resolutions", "--dry-run"}} {
+		r, _ := j.settled(t, 0, append(args, flags...)...)
+		wantOutcomes(t, r, "unsupported reply_unsupported / planned", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
+			"unsupported reply_unsupported / blocked invalid_not_allowed", "unsupported reply_unsupported / planned", "already already_resolved / already already_resolved",
+			"blocked commit_not_in_head / blocked commit_not_in_head")
+		if w := proxy.wrote(); w != nil {
+			t.Errorf("%q writes %q", flags, w)
+		}
+	}
+	e := j.run(t, append(slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--json" }), "--reply-as-comment")...)
+	for _, want := range []string{": checks passed\n", s.ids[0].String() + "  stale  a.go:1\n    reply    planned: as a comment of the pull request\n    resolve  planned\n    | > ", "nothing was written — give --apply-replies"} {
+		if !strings.Contains(e.stdout, want) {
+			t.Errorf("%q isn't in\n%s", want, e.stdout)
+		}
+	}
+	proxy.wrote()
+
+	// Replies alone: nothing that this server can do.
+	r, _ := j.settled(t, 0, append(args, "--apply-replies")...)
+	if w := proxy.wrote(); w != nil || r.Items[0].Resolve.Status != thread.Planned {
+		t.Errorf("it writes %q: %+v", w, outcomes(r))
+	}
+
+	r, _ = j.settled(t, 0, append(args, "--apply", "--allow-invalid-resolution")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / done", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
+		"unsupported reply_unsupported / done", "unsupported reply_unsupported / done", "already already_resolved / already already_resolved",
+		"blocked commit_not_in_head / blocked commit_not_in_head")
+	if w := proxy.wrote(); !slices.Equal(w, []string{"POST resolve", "POST resolve", "POST resolve"}) {
+		t.Errorf("it writes %q", w)
+	}
+	for i, want := range []string{s.author.Name, "", "", s.author.Name, s.author.Name, s.author.Name, ""} {
+		if texts, resolver := s.talk(t, i); resolver != want || len(texts) != 1 {
+			t.Errorf("conversation %d is resolved by %q, and says %q", i, resolver, texts)
+		}
+	}
+
+	// Once more: there is nothing to do.
+	r, _ = j.settled(t, 0, append(args, "--apply", "--allow-invalid-resolution")...)
+	if w := proxy.wrote(); w != nil || r.Items[0].Resolve != (thread.Step{Status: thread.Already, Reason: thread.AlreadyResolved}) {
+		t.Errorf("it writes %q: %q", w, outcomes(r))
+	}
+
+	// A branch that is named like the head can't lend it its checks.
+	other := s.repo.Commit(t, "other", "main", nil, "other")
+	s.srv.Call(t, s.owner.Token, http.MethodPost, s.api("/statuses/%s", other), map[string]any{"context": "ci", "state": "success"}, nil)
+	s.repo.Push(t, other, s.pull.State(t).Head.SHA, false)
+	r, _ = j.settled(t, 0, append(s.payload(t, s.item(1)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / blocked checks_unreadable")
+}
+
+// A server that can reply, in its two ways: told once, told again when something
+// new is said, and not before.
+func TestSettleReplies(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []giteatest.Dialect{giteatest.Replies, giteatest.Attaches} {
+		t.Run(string(dialect), func(t *testing.T) {
+			t.Parallel()
+			s := newSettlement(t, 3)
+			s.status(t, "ci", "failure")
+			j, proxy := s.through(t, s.repo.Replies(t, dialect, s.author))
+			items := []thread.Item{s.item(0), s.item(1), s.item(2)}
+			items[1].ResolveRequested, items[2].Classification = false, thread.NeedsHuman
+			args := append(s.payload(t, items...), "--apply")
+
+			// A failing check holds back the resolution, and not the reply.
+			r, _ := j.settled(t, 0, args...)
+			wantOutcomes(t, r, "done / blocked checks_failing", "done / none not_requested", "none needs_human / none needs_human")
+			if w := proxy.wrote(); len(w) < 2 || strings.Contains(strings.Join(w, " "), "resolve") {
+				t.Errorf("it writes %q", w)
+			}
+			texts, _ := s.talk(t, 0)
+			want := fmt.Sprintf("Fixed in %s.\n\nPoint 1 is seen to, says PHRASE.\n\nMade sure by:\n\n- a test of it\n\nChecks run:\n\n- go test ./...\n\n<!-- review-bot-reply:%s covers=%d -->", s.fix[:10], s.ids[0], s.ids[0].Root)
+			if len(texts) != 2 || texts[1] != want {
+				t.Fatalf("the conversation is %q, want\n%s", texts, want)
+			}
+
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "already already_replied / blocked checks_failing", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			if w := proxy.wrote(); w != nil {
+				t.Errorf("the second run writes %q", w)
+			}
+
+			// Something new is said.
+			said := s.pull.Reply(t, s.people["alice"], s.ids[1].Root, "I don't think so")
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "already already_replied / blocked checks_failing", "done / none not_requested", "none needs_human / none needs_human")
+			if texts, _ := s.talk(t, 1); len(texts) != 4 || !strings.HasSuffix(texts[3], fmt.Sprintf("covers=%d -->", said)) {
+				t.Errorf("the conversation is %q", texts)
+			}
+			proxy.wrote()
+
+			// The check passes.
+			s.status(t, "ci", "success")
+			r, _ = j.settled(t, 0, args...)
+			if dialect == giteatest.Attaches {
+				wantOutcomes(t, r, "already already_replied / unsupported resolve_unsupported", "already already_replied / none not_requested", "none needs_human / none needs_human")
+				if w := proxy.wrote(); w != nil {
+					t.Errorf("it writes %q", w)
+				}
+				return
+			}
+			wantOutcomes(t, r, "already already_replied / done", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			if w := proxy.wrote(); len(w) != 2 || w[0] != "POST resolve" || !strings.HasPrefix(w[1], "PATCH ") {
+				t.Errorf("it writes %q", w)
+			}
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "already already_resolved / already already_resolved", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			if w := proxy.wrote(); w != nil {
+				t.Errorf("the run after it writes %q", w)
+			}
+
+			// Somebody reopens it: that is an answer, too.
+			s.pull.Unresolve(t, s.owner, s.ids[0].Root)
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "done / done", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			texts, resolver := s.talk(t, 0)
+			if len(texts) != 3 || resolver != s.author.Name || !strings.HasSuffix(texts[2], " state=closed -->") {
+				t.Errorf("the conversation is %q, resolved by %q", texts, resolver)
+			}
+			proxy.wrote()
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "already already_resolved / already already_resolved", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			if w := proxy.wrote(); w != nil {
+				t.Errorf("the last run writes %q", w)
+			}
+		})
+	}
+}
+
+// Where the server can't reply, a comment under the pull request quotes what it
+// answers.
+func TestSettleByComments(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 2)
+	s.status(t, "ci", "success")
+	j, proxy := s.through(t, nil)
+	args := append(s.payload(t, s.item(0), s.item(1)), "--apply", "--reply-as-comment")
+	r, _ := j.settled(t, 0, args...)
+	wantOutcomes(t, r, "done as_comment / done", "done as_comment / done")
+	if w := proxy.wrote(); len(w) != 6 {
+		t.Errorf("it writes %q", w)
+	}
+	var comments []string
+	for _, e := range s.pull.Timeline(t) {
+		if e.Type == "comment" {
+			comments = append(comments, e.Body)
+		}
+	}
+	want := fmt.Sprintf("> %s in `a.go:1` ([there](%s#issuecomment-%d)):\n> point 1\n\nFixed in ", s.people["alice"].Name, s.pull.State(t).HTMLURL, s.ids[0].Root)
+	if len(comments) != 2 || !strings.HasPrefix(comments[0], want) {
+		t.Errorf("%q, want %q", comments, want)
+	}
+	shown := slices.DeleteFunc(s.pull.Rendered(t), func(html string) bool { return !strings.Contains(html, "Point 1 is seen to") })
+	if len(shown) != 1 || !strings.Contains(shown[0], "<blockquote>") || !strings.Contains(shown[0], "<li>a test of it</li>") || strings.Contains(shown[0], "review-bot-reply") {
+		t.Errorf("it is shown as\n%s", shown)
+	}
+	if r, _ := j.settled(t, 0, args...); proxy.wrote() != nil {
+		t.Errorf("the second run writes: %q", outcomes(r))
+	}
+	// Reopened: both once more, and only for that one.
+	s.pull.Unresolve(t, s.owner, s.ids[0].Root)
+	r, _ = j.settled(t, 0, args...)
+	wantOutcomes(t, r, "done as_comment / done", "already already_resolved / already already_resolved")
+	if r, _ := j.settled(t, 0, args...); len(proxy.wrote()) != 3 || !slices.Equal(outcomes(r)[1:], []string{"already already_resolved / already already_resolved"}) {
+		t.Errorf("%q", outcomes(r))
+	}
+}
+
+// Whatever request fails: what was done is reported, the next run does the rest,
+// and nothing twice.
+func TestSettleBrokenOff(t *testing.T) {
+	t.Parallel()
+	type fault struct {
+		name   string
+		during string // the end of the path of the write that fails, the second of its kind
+		fault  func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault
+		first  []string // outcomes of the run that fails
+	}
+	refused := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
+		return &giteatest.Fault{Status: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"message":"not this: Point 2 is seen to, says PHRASE."}`}
+	}
+	broken := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
+		return &giteatest.Fault{Status: http.StatusInternalServerError, Body: `{"message":"Point 2 is seen to, says PHRASE."}`}
+	}
+	lost := func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault {
+		if f := inner(r); f != nil { // done, and the answer lost
+			return &giteatest.Fault{CutBefore: true}
+		}
+		return &giteatest.Fault{CutAfter: true}
+	}
+	for _, f := range []fault{
+		{"a reply is refused", "/replies", refused, []string{"done / done", "failed / not_reached", "not_reached / not_reached"}},
+		{"a reply fails", "/replies", broken, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
+		{"a reply's answer is lost", "/replies", lost, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
+		{"a resolution is refused", "/resolve", refused, []string{"done / done", "done / failed", "not_reached / not_reached"}},
+		{"a resolution's answer is lost", "/resolve", lost, []string{"done / done", "done / unknown", "not_reached / not_reached"}},
+		{"the note is refused", "PATCH", refused, []string{"done / done", "done / done", "not_reached / not_reached"}},
+		{"the note's answer is lost", "PATCH", lost, []string{"done / done", "done / done", "not_reached / not_reached"}},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSettlement(t, 3)
+			s.status(t, "ci", "success")
+			inner := s.repo.Replies(t, giteatest.Replies, s.author)
+			seen, armed := 0, true
+			j, proxy := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+				if armed && r.Method != http.MethodGet && (strings.HasSuffix(r.Path, f.during) || r.Method == f.during) {
+					if seen++; seen == 2 {
+						return f.fault(inner, r)
+					}
+				}
+				return inner(r)
+			})
+			args := append(s.payload(t, s.item(0), s.item(1), s.item(2)), "--apply")
+			r, e := j.settled(t, 1, args...)
+			wantOutcomes(t, r, f.first...)
+			line := e.errorLine(t)
+			if !strings.Contains(line, "conversation "+s.ids[1].String()+": ") || !strings.Contains(line, " — ") || r.Error == "" {
+				t.Errorf("%s\n%+v", line, r.Error)
+			}
+			if strings.Contains(line+r.Error, "PHRASE") || strings.Contains(e.stderr, "PHRASE") {
+				t.Errorf("the reply's text is in the error: %s", e.stderr)
+			}
+			armed = false
+			proxy.wrote()
+			for range 2 {
+				r, _ = j.settled(t, 0, args...)
+				for i := range s.ids {
+					texts, resolver := s.talk(t, i)
+					if len(texts) != 2 || resolver != s.author.Name {
+						t.Errorf("conversation %d is %q, resolved by %q: %q", i, texts, resolver, outcomes(r))
+					}
+				}
+			}
+			proxy.wrote()
+			if r, _ = j.settled(t, 0, args...); proxy.wrote() != nil {
+				t.Errorf("the last run writes: %q", outcomes(r))
+			}
+		})
+	}
+}
+
+// What changes between reading and writing stops the writing.
+func TestSettleMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(t *testing.T, s *settlement)
+		want   []string
+	}{
+		"somebody replies": {
+			func(t *testing.T, s *settlement) { s.pull.Reply(t, s.owner, s.ids[1].Root, "wait") },
+			[]string{"done / done", "blocked conversation_changed / blocked conversation_changed"},
+		},
+		"somebody resolves": {
+			func(t *testing.T, s *settlement) { s.pull.Resolve(t, s.owner, s.ids[1].Root) },
+			[]string{"done / done", "blocked conversation_changed / blocked conversation_changed"},
+		},
+		"the comment is deleted": {
+			func(t *testing.T, s *settlement) {
+				s.srv.Call(t, s.owner.Token, "DELETE", s.api("/issues/comments/%d", s.ids[1].Root), nil, nil)
+			},
+			[]string{"done / done", "blocked gone / blocked gone"},
+		},
+		"the head moves": {
+			func(t *testing.T, s *settlement) { s.push(t, giteatest.Files(map[string]string{"b.go": "x\n"})) },
+			[]string{"done / done", "blocked head_moved / blocked head_moved"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSettlement(t, 2)
+			s.status(t, "ci", "success")
+			inner, done := s.repo.Replies(t, giteatest.Replies, s.author), false
+			j, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+				if r.Method == http.MethodPatch && !done { // the first item is settled
+					done = true
+					tt.change(t, s)
+				}
+				return inner(r)
+			})
+			r, _ := j.settled(t, 0, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
+			wantOutcomes(t, r, tt.want...)
+		})
+	}
+}
+
+// Who may not resolve is told so, and nothing is tried.
+func TestSettleWithoutRights(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 1)
+	s.status(t, "ci", "success")
+	_, proxy := s.through(t, nil)
+	j := s.as(s.people["alice"]).with("GITHUB_SERVER_URL", proxy.URL)
+	r, _ := j.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / blocked no_right")
+	if w := proxy.wrote(); w != nil {
+		t.Errorf("it writes %q", w)
+	}
+	// A server that hides what it can do is tried.
+	hidden, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if strings.HasSuffix(r.Path, "/swagger.v1.json") {
+			return &giteatest.Fault{Status: http.StatusNotFound}
+		}
+		return nil
+	})
+	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / done")
+}
+
+// The configuration of the base branch turns on what flags don't.
+func TestSettleConfiguration(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 2)
+	s.status(t, "ci", "success")
+	s.repo.Commit(t, "main", "main", giteatest.Files(map[string]string{
+		".review-bot.yaml": "settle:\n  apply_resolutions: true\n  reply_as_comment: true\n  auto_resolve: [already_fixed]\n  reply_template: docs/reply.tmpl\n",
+		"docs/reply.tmpl":  "**{{.Classification}}** {{.FixSummary}}\n",
+	}), "configuration")
+	// The pull request's own file doesn't count.
+	s.push(t, giteatest.Files(map[string]string{".review-bot.yaml": "settle:\n  apply_replies: true\n  auto_resolve: [stale]\n"}))
+	s.status(t, "ci", "success")
+	items := []thread.Item{s.item(0), s.item(1)}
+	items[0].Classification, items[1].Classification = thread.Stale, thread.AlreadyFixed
+	args := s.payload(t, items...)
+	j := s.as(s.author)
+	r, _ := j.settled(t, 0, append(args, "--dry-run")...)
+	wantOutcomes(t, r, "planned as_comment / blocked not_configured", "planned as_comment / planned")
+	if !strings.Contains(r.Items[1].Reply.Text, "\n\n**already_fixed** Point 2 is seen to") {
+		t.Errorf("%s", r.Items[1].Reply.Text)
+	}
+	r, _ = j.settled(t, 0, args...)
+	wantOutcomes(t, r, "planned as_comment / blocked not_configured", "planned as_comment / done")
+	r, _ = j.settled(t, 0, append(args, "--auto-resolve", "stale")...)
+	wantOutcomes(t, r, "planned as_comment / done", "already already_resolved / already already_resolved")
+}
+
+// A payload that doesn't fit is refused before anything is done.
+func TestSettleRejects(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 2)
+	j := s.as(s.author)
+	path := filepath.Join(s.dir, "payload.json")
+	triage := filepath.Join(s.dir, "triage.json")
+	l := j.list(t, 0, "--include-outdated")
+	if len(l.Threads) != 2 {
+		t.Fatalf("%+v", l)
+	}
+	writeJSON(t, triage, triageOf(l.Threads, thread.NeedsHuman))
+	unknown := s.item(0)
+	unknown.ThreadID.Root += 1_000_000
+	decided := s.item(0)
+	decided.HumanDecision = "We fix it."
+	for name, tt := range map[string]struct {
+		payload any
+		flags   []string
+		status  int
+		want    string
+	}{
+		"no payload":            {nil, []string{"--detached"}, 2, "no payload is given — give --payload FILE"},
+		"neither":               {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path}, 2, "give --triage FILE, or --detached"},
+		"both":                  {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--triage", triage}, 2, "exclude each other"},
+		"no such file":          {nil, []string{"--payload", path + "x", "--detached"}, 2, "--payload: open "},
+		"another pull request":  {thread.Settlement{PR: 77, Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached"}, 2, "$.pr: is 77, and the pull request is"},
+		"no such conversation":  {thread.Settlement{Items: []thread.Item{s.item(1), unknown}}, []string{"--payload", path, "--detached"}, 2, "$.items[1].thread_id: "},
+		"twice":                 {thread.Settlement{Items: []thread.Item{s.item(1), s.item(1)}}, []string{"--payload", path, "--detached"}, 2, "stands in $.items[0] already"},
+		"a wrong form":          {map[string]any{"items": []any{map[string]any{"thread_id": "7"}}}, []string{"--payload", path, "--detached"}, 2, "problems, first $.items[0]."},
+		"other than the triage": {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--triage", triage}, 2, "$.items[0].classification: is valid, and the triage says needs_human"},
+		"decided by a person":   {thread.Settlement{Items: []thread.Item{decided}}, []string{"--payload", path, "--triage", triage}, 0, ""},
+		"a wrong triage":        {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--triage", path}, 2, "payload.json: "},
+		"a wrong class":         {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--auto-resolve", "valid"}, 2, `--auto-resolve: "valid" is not one of stale, already_fixed, none`},
+		"a wrong template":      {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--reply-template", path}, 2, "isn't filled"},
+		"no such template":      {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--reply-template", "no.tmpl"}, 2, "has no file no.tmpl"},
+	} {
+		t.Run(name, func(t *testing.T) { // one after the other: they share a file
+			if tt.payload != nil {
+				writeJSON(t, path, tt.payload)
+			}
+			if name == "a wrong template" {
+				tt.flags[len(tt.flags)-1] = filepath.Join(s.dir, "template")
+				writeJSON(t, tt.flags[len(tt.flags)-1], "${fix_summary}")
+			}
+			e := j.run(t, append([]string{"settle"}, tt.flags...)...)
+			if e.status != tt.status || tt.status != 0 && !strings.Contains(e.errorLine(t), tt.want) {
+				t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+			}
+			if strings.Contains(e.stderr, "PHRASE") {
+				t.Errorf("a text of the payload is in the error: %s", e.stderr)
+			}
+		})
+	}
+}
+
+// The program's own marker is nothing that others can use.
+func TestSettleForgedReply(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 1)
+	s.status(t, "ci", "failure")
+	s.pull.Reply(t, s.people["alice"], s.ids[0].Root, "Done.\n\n"+sentinel.Reply{Thread: s.ids[0].String(), Covers: 1 << 40}.String())
+	j, _ := s.through(t, s.repo.Replies(t, giteatest.Replies, s.author))
+	r, _ := j.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
+	wantOutcomes(t, r, "done / blocked checks_failing")
+}
