@@ -359,11 +359,13 @@ func TestSettleBrokenOff(t *testing.T) {
 		fault  func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault
 		first  []string // outcomes of the run that fails
 	}
+	asJSON := http.Header{"Content-Type": {"application/json"}}
+	var told string // what a server repeats that refuses
 	refused := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
-		return &giteatest.Fault{Status: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"message":"not this: Point 2 is seen to, says PHRASE."}`}
+		return &giteatest.Fault{Status: http.StatusUnprocessableEntity, Header: asJSON, Body: fmt.Sprintf(`{"message":"not this: %s"}`, told)}
 	}
 	broken := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
-		return &giteatest.Fault{Status: http.StatusInternalServerError, Body: `{"message":"Point 2 is seen to, says PHRASE."}`}
+		return &giteatest.Fault{Status: http.StatusInternalServerError, Header: asJSON, Body: fmt.Sprintf(`{"message":"%s"}`, told)}
 	}
 	lost := func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault {
 		if f := inner(r); f != nil { // done, and the answer lost
@@ -371,7 +373,10 @@ func TestSettleBrokenOff(t *testing.T) {
 		}
 		return &giteatest.Fault{CutAfter: true}
 	}
-	for _, f := range []fault{
+	s := newSettlement(t, 3*7)
+	s.status(t, "ci", "success")
+	inner := s.repo.Replies(t, giteatest.Replies, s.author)
+	for n, f := range []fault{
 		{"a reply is refused", "/replies", refused, []string{"done / done", "failed / not_reached", "not_reached / not_reached"}},
 		{"a reply fails", "/replies", broken, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
 		{"a reply's answer is lost", "/replies", lost, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
@@ -381,10 +386,8 @@ func TestSettleBrokenOff(t *testing.T) {
 		{"the note's answer is lost", "PATCH", lost, []string{"done / done", "done / done", "not_reached / not_reached"}},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			s := newSettlement(t, 3)
-			s.status(t, "ci", "success")
-			inner := s.repo.Replies(t, giteatest.Replies, s.author)
+			first := 3 * n // of the conversations that are this fault's
+			told = s.item(first + 1).FixSummary
 			seen, armed := 0, true
 			j, proxy := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
 				if armed && r.Method != http.MethodGet && (strings.HasSuffix(r.Path, f.during) || r.Method == f.during) {
@@ -394,11 +397,11 @@ func TestSettleBrokenOff(t *testing.T) {
 				}
 				return inner(r)
 			})
-			args := append(s.payload(t, s.item(0), s.item(1), s.item(2)), "--apply")
+			args := append(s.payload(t, s.item(first), s.item(first+1), s.item(first+2)), "--apply")
 			r, e := j.settled(t, 1, args...)
 			wantOutcomes(t, r, f.first...)
 			line := e.errorLine(t)
-			if !strings.Contains(line, "conversation "+s.ids[1].String()+": ") || !strings.Contains(line, " — ") || r.Error == "" {
+			if !strings.Contains(line, "conversation "+s.ids[first+1].String()+": ") || !strings.Contains(line, " — ") || r.Error == "" {
 				t.Errorf("%s\n%+v", line, r.Error)
 			}
 			if strings.Contains(line+r.Error, "PHRASE") || strings.Contains(e.stderr, "PHRASE") {
@@ -406,13 +409,11 @@ func TestSettleBrokenOff(t *testing.T) {
 			}
 			armed = false
 			proxy.wrote()
-			for range 2 {
-				r, _ = j.settled(t, 0, args...)
-				for i := range s.ids {
-					texts, resolver := s.talk(t, i)
-					if len(texts) != 2 || resolver != s.author.Name {
-						t.Errorf("conversation %d is %q, resolved by %q: %q", i, texts, resolver, outcomes(r))
-					}
+			r, _ = j.settled(t, 0, args...)
+			for i := range 3 {
+				texts, resolver := s.talk(t, first+i)
+				if len(texts) != 2 || resolver != s.author.Name {
+					t.Errorf("conversation %d is %q, resolved by %q: %q", i, texts, resolver, outcomes(r))
 				}
 			}
 			proxy.wrote()
@@ -426,43 +427,32 @@ func TestSettleBrokenOff(t *testing.T) {
 // What changes between reading and writing stops the writing.
 func TestSettleMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		change func(t *testing.T, s *settlement)
-		want   []string
+	s := newSettlement(t, 2*4)
+	s.status(t, "ci", "success")
+	inner := s.repo.Replies(t, giteatest.Replies, s.author)
+	for n, tt := range []struct {
+		name   string
+		change func(t *testing.T, root int64)
+		want   string
 	}{
-		"somebody replies": {
-			func(t *testing.T, s *settlement) { s.pull.Reply(t, s.owner, s.ids[1].Root, "wait") },
-			[]string{"done / done", "blocked conversation_changed / blocked conversation_changed"},
-		},
-		"somebody resolves": {
-			func(t *testing.T, s *settlement) { s.pull.Resolve(t, s.owner, s.ids[1].Root) },
-			[]string{"done / done", "blocked conversation_changed / blocked conversation_changed"},
-		},
-		"the comment is deleted": {
-			func(t *testing.T, s *settlement) {
-				s.srv.Call(t, s.owner.Token, "DELETE", s.api("/issues/comments/%d", s.ids[1].Root), nil, nil)
-			},
-			[]string{"done / done", "blocked gone / blocked gone"},
-		},
-		"the head moves": {
-			func(t *testing.T, s *settlement) { s.push(t, giteatest.Files(map[string]string{"b.go": "x\n"})) },
-			[]string{"done / done", "blocked head_moved / blocked head_moved"},
-		},
+		{"somebody replies", func(t *testing.T, root int64) { s.pull.Reply(t, s.owner, root, "wait") }, "blocked conversation_changed / blocked conversation_changed"},
+		{"somebody resolves", func(t *testing.T, root int64) { s.pull.Resolve(t, s.owner, root) }, "blocked conversation_changed / blocked conversation_changed"},
+		{"the comment is deleted", func(t *testing.T, root int64) {
+			s.srv.Call(t, s.owner.Token, "DELETE", s.api("/issues/comments/%d", root), nil, nil)
+		}, "blocked gone / blocked gone"},
+		{"the head moves", func(t *testing.T, _ int64) { s.push(t, giteatest.Files(map[string]string{"b.go": "x\n"})) }, "blocked head_moved / blocked head_moved"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSettlement(t, 2)
-			s.status(t, "ci", "success")
-			inner, done := s.repo.Replies(t, giteatest.Replies, s.author), false
+		t.Run(tt.name, func(t *testing.T) {
+			done := false
 			j, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
 				if r.Method == http.MethodPatch && !done { // the first item is settled
 					done = true
-					tt.change(t, s)
+					tt.change(t, s.ids[2*n+1].Root)
 				}
 				return inner(r)
 			})
-			r, _ := j.settled(t, 0, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
-			wantOutcomes(t, r, tt.want...)
+			r, _ := j.settled(t, 0, append(s.payload(t, s.item(2*n), s.item(2*n+1)), "--apply")...)
+			wantOutcomes(t, r, "done / done", tt.want)
 		})
 	}
 }
@@ -500,6 +490,7 @@ func TestSettleConfiguration(t *testing.T) {
 		"docs/reply.tmpl":  "**{{.Classification}}** {{.FixSummary}}\n",
 	}), "configuration")
 	// The pull request's own file doesn't count.
+	s.pull.Unmergeable = true
 	s.push(t, giteatest.Files(map[string]string{".review-bot.yaml": "settle:\n  apply_replies: true\n  auto_resolve: [stale]\n"}))
 	s.status(t, "ci", "success")
 	items := []thread.Item{s.item(0), s.item(1)}

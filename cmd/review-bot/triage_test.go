@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/thread"
 )
 
@@ -30,4 +35,140 @@ func writeJSON(t *testing.T, path string, v any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A triage is checked against what is listed, and tells how far the work is.
+func TestThreadsTriage(t *testing.T) {
+	t.Parallel()
+	s := newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": fileOf(sourceLines("a", 30))}, "alice")
+	ids := s.review(t, "alice", giteatest.CommentInput{Path: "a.go", NewPosition: 3}, giteatest.CommentInput{Path: "a.go", NewPosition: 7}, giteatest.CommentInput{Path: "a.go", NewPosition: 9})
+	j := s.as(s.author)
+	listed := j.list(t, 0).Threads
+	path := filepath.Join(t.TempDir(), "triage.json")
+
+	phase := func(want thread.Phase, classes ...thread.Classification) thread.List {
+		t.Helper()
+		triage := triageOf(listed, thread.Stale)
+		for i, class := range classes {
+			triage.Threads[i] = triageOf(listed[i:i+1], class).Threads[0]
+		}
+		writeJSON(t, path, triage)
+		l := j.list(t, 0, "--payload", path)
+		if l.Phase != want {
+			t.Errorf("%v: phase %s, want %s", classes, l.Phase, want)
+		}
+		return l
+	}
+	phase(thread.InTriage)
+	phase(thread.Fixing, thread.Valid)
+	l := phase(thread.Blocked, thread.Valid, thread.NeedsHuman)
+	if l.Triage == nil || *l.Triage != (thread.Tally{Valid: 1, Stale: 1, NeedsHuman: 1, HumanDecisions: 1}) {
+		t.Errorf("%+v", l.Triage)
+	}
+	if e := j.run(t, "threads", "--payload", path); !strings.HasSuffix(e.stdout, "\ntriage: 1 valid, 0 invalid, 1 stale, 0 already fixed, 1 for people\n") {
+		t.Errorf("%s", e.stdout)
+	}
+
+	// What doesn't fit is named with its place, for people and for programs.
+	triage := triageOf(listed, thread.Valid)
+	triage.Threads[1].Confidence = 7
+	triage.Threads[2].Reason = "SECRET " + strings.Repeat("x", 3000)
+	writeJSON(t, path, triage)
+	e := j.run(t, "threads", "--payload", path)
+	if e.status != 2 || !strings.HasPrefix(e.errorLine(t), "review-bot: "+path+": 2 problems, first $.threads[1].confidence: ") || strings.Count(e.stdout, "\n") != 2 || strings.Contains(e.stdout+e.stderr, "SECRET") {
+		t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+	}
+	writeJSON(t, path, thread.Triage{Threads: append(triageOf(listed[:2], thread.Valid).Threads, triageOf(listed[:1], thread.Valid).Threads...)})
+	e = j.run(t, "threads", "--json", "--payload", path)
+	var told rejection
+	if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || e.status != 2 || told.File != path || len(told.Problems) != 2 {
+		t.Fatalf("exit status %d, %v\n%s", e.status, err, e.stdout)
+	}
+	for i, want := range []string{"$.threads: leaves out selected conversations: " + ids[2].String(), "$.threads[2].thread_id: " + ids[0].String() + " stands in $.threads[0] already"} {
+		if told.Problems[i].String() != want {
+			t.Errorf("%s, want %s", told.Problems[i], want)
+		}
+	}
+
+	// Everything is resolved.
+	for _, id := range ids {
+		s.pull.Resolve(t, s.author, id.Root)
+	}
+	if l := j.list(t, 0); l.Phase != thread.Verified || len(l.Threads) != 0 {
+		t.Errorf("phase %s, %d listed", l.Phase, len(l.Threads))
+	}
+}
+
+// A valid triage and a valid payload of 60 conversations pass, from a list of 60.
+func TestSixtyConversations(t *testing.T) {
+	t.Parallel()
+	s := newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": fileOf(sourceLines("a", 70))}, "alice")
+	var places []giteatest.CommentInput
+	for i := range 60 {
+		places = append(places, giteatest.CommentInput{Path: "a.go", NewPosition: int64(i + 1)})
+	}
+	ids := s.review(t, "alice", places...)
+	j := s.as(s.author)
+	dir := t.TempDir()
+	triage, payload := filepath.Join(dir, "triage.json"), filepath.Join(dir, "payload.json")
+	writeJSON(t, triage, triageOf(j.list(t, 0, "--max-threads", "60").Threads, thread.AlreadyFixed))
+	if l := j.list(t, 0, "--max-threads", "60", "--payload", triage); l.Triage == nil || l.Triage.AlreadyFixed != 60 {
+		t.Errorf("%+v", l.Triage)
+	}
+	var items []thread.Item
+	for _, id := range ids {
+		items = append(items, thread.Item{ThreadID: id, Classification: thread.AlreadyFixed, Verification: []string{"read it"}, ChecksRun: []string{}, FixSummary: "It is."})
+	}
+	writeJSON(t, payload, thread.Settlement{Items: items})
+	r, _ := j.settled(t, 0, "settle", "--json", "--payload", payload, "--triage", triage)
+	if len(r.Items) != 60 || r.Items[59].ThreadID != ids[59] || r.ForgeRequests > 15 {
+		t.Errorf("%d items, %d requests", len(r.Items), r.ForgeRequests)
+	}
+}
+
+// Outside of a job the pull request is that of the branch which is checked out.
+func TestPullRequestOfTheBranch(t *testing.T) {
+	t.Parallel()
+	s := newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": "x\n"}, "alice")
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q", "-b", s.branch)
+	threads := func(status int, want string, args ...string) {
+		t.Helper()
+		j := s.as(s.author).with("REVIEW_BOT_PR", "")
+		cmd, out := process{theProgram(t), j.with("PATH", os.Getenv("PATH"))}.command(t, append([]string{"threads"}, args...)...)
+		cmd.Dir = dir
+		_ = cmd.Run() // its status is looked at
+		if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(out.String(), want) {
+			t.Errorf("exit status %d, want %d, and %q in\n%s", got, status, want, out)
+		}
+	}
+	threads(0, fmt.Sprintf("%s#%d at ", s.repo.FullName(), s.pull.Index))
+	// The same branch into another one: two pull requests, told apart by nothing.
+	s.repo.Commit(t, "release", "main", nil, "release")
+	second := s.repo.As(s.author).OpenPull(t, giteatest.PullOptions{Head: s.branch, Base: "release"})
+	threads(2, fmt.Sprintf("have a branch %s: #%d, #%d — give --pr N", s.branch, s.pull.Index, second.Index))
+	threads(0, fmt.Sprintf("#%d at ", second.Index), "--pr", fmt.Sprint(second.Index))
+	second.Close(t)
+	threads(0, fmt.Sprintf("#%d at ", s.pull.Index))
+	// The same name in a fork: the commit tells.
+	fork := s.repo.Fork(t, s.people["alice"])
+	fork.Commit(t, s.branch, "main", giteatest.Files(map[string]string{"b.go": "x\n"}), "another change")
+	third := s.repo.As(s.people["alice"]).OpenPull(t, giteatest.PullOptions{Head: s.people["alice"].Name + ":" + s.branch})
+	threads(2, fmt.Sprintf("have a branch %s: #%d, #%d — give --pr N", s.branch, s.pull.Index, third.Index))
+	git("fetch", "-q", s.repo.CloneURL(), s.branch)
+	git("reset", "-q", "--hard", "FETCH_HEAD")
+	threads(0, fmt.Sprintf("#%d at ", s.pull.Index))
+	git("checkout", "-q", "-b", "elsewhere")
+	threads(2, "the branch elsewhere has no open pull request in "+s.repo.FullName()+" — give --pr N")
+	git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "x")
+	git("checkout", "-q", "--detach")
+	threads(2, "no branch is checked out here — give --pr N")
 }
