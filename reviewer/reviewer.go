@@ -93,6 +93,7 @@ type Publisher interface {
 	// EditReview replaces the body of a submitted review; commentID is Row.CommentID.
 	EditReview(ctx context.Context, commentID int64, body string) error
 	// Comments lists a review's inline comments, also those of the account's own pending one.
+	// The error is ErrGone if the review was deleted.
 	Comments(ctx context.Context, review int64) ([]Comment, error)
 	// SubmitPending submits the account's pending review as a comment.
 	SubmitPending(ctx context.Context, review int64, body string) (Row, error)

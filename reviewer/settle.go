@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ type SettleResult struct {
 	Checks        thread.Checks `json:"checks"`     // of the head; "" if nothing asks for them
 	NotPassed     []string      `json:"not_passed"` // contexts of the checks that aren't successful
 	Items         []SettledItem `json:"items"`
+	Notes         []string      `json:"notes"`
 	ForgeRequests int           `json:"forge_requests"`
 	Error         string        `json:"error,omitempty"`
 }
@@ -79,7 +81,7 @@ type SettledReply struct {
 // error.
 func Settle(ctx context.Context, set SettleSettings, env SettleEnv) (SettleResult, []thread.Problem, error) {
 	s := settling{set: set, env: env, scan: scan{forge: env.Forge, log: env.Log}}
-	s.out = SettleResult{Repo: set.Repo, NotPassed: []string{}, Items: []SettledItem{}}
+	s.out = SettleResult{Repo: set.Repo, NotPassed: []string{}, Items: []SettledItem{}, Notes: []string{}}
 	problems, err := s.run(ctx)
 	if err != nil {
 		s.out.Error = err.Error()
@@ -106,15 +108,14 @@ func (s *settling) run(ctx context.Context) ([]thread.Problem, error) {
 		return nil, err
 	}
 	s.out.PR, s.out.URL, s.out.Head = s.pull.Number, s.pull.URL, s.pull.Head
+	s.out.Notes = append(s.out.Notes, s.notes...)
 	if problems := s.set.Payload.Check(s.pull.Number, s.threads, s.set.Triage); len(problems) > 0 {
 		return problems, nil
 	}
 	if err := s.look(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.decide(); err != nil {
-		return nil, err
-	}
+	s.decide()
 	return nil, s.apply(ctx)
 }
 
@@ -130,12 +131,16 @@ func (s *settling) look(ctx context.Context) error {
 		i := slices.IndexFunc(s.threads, func(t thread.Thread) bool { return t.ID == item.ThreadID }) // Check has seen to it
 		c.Thread = s.threads[i]
 		c.Said = thread.SaidIn(c.Thread, elsewhere)
+		// Every text is made before the first one is published, so that none can fail in the middle.
+		if c.Text, err = s.set.Template.Text(item, s.env.Redact); err != nil {
+			return fmt.Errorf("conversation %s: writing the reply: %w — correct the template", item.ThreadID, err)
+		}
 		if s.set.Triage != nil {
 			j := slices.IndexFunc(s.set.Triage.Threads, func(j thread.Judgement) bool { return j.ThreadID == item.ThreadID })
 			c.Judgement = &s.set.Triage.Threads[j]
 		}
 		if _, known := reach[item.CommitSHA]; !known {
-			contained, err := s.env.Forge.Contains(ctx, s.pull.Head, item.CommitSHA)
+			contained, err := s.env.Forge.Contains(ctx, s.pull.Head, strings.ToLower(item.CommitSHA))
 			if err != nil {
 				return err
 			}
@@ -160,7 +165,7 @@ func (s *settling) look(ctx context.Context) error {
 
 // said are the account's comments under the pull request, if replies may stand there.
 func (s *settling) said(ctx context.Context) ([]thread.Comment, error) {
-	if !s.set.Rules.ReplyAsComment || s.abilities.Reply == Can {
+	if !s.set.Rules.ReplyAsComment {
 		return nil, nil
 	}
 	entries, err := s.forge.Timeline(ctx, time.Time{}, s.rows)
@@ -176,8 +181,9 @@ func (s *settling) said(ctx context.Context) ([]thread.Comment, error) {
 	return list, nil
 }
 
-// checks reads what the statuses of the head come to.
+// checks reads what the statuses of the head come to, anew each time.
 func (s *settling) checks(ctx context.Context) error {
+	s.out.NotPassed = []string{}
 	statuses, err := s.env.Forge.Statuses(ctx, s.pull.Head)
 	if errors.Is(err, ErrAmbiguous) {
 		s.out.Checks = thread.ChecksUnread
@@ -194,13 +200,14 @@ func (s *settling) checks(ctx context.Context) error {
 		}
 	}
 	s.out.Checks = thread.SumUp(states)
-	s.log(Progress{Phase: "read", Text: fmt.Sprintf("%s at %.7s: %s", count(len(statuses), "check", "checks"), s.pull.Head, s.out.Checks)})
 	return nil
 }
 
-// decide says what is to be done. Every text is made before the first one is
-// published, so that none can fail in the middle.
-func (s *settling) decide() error {
+// decide says what is to be done.
+func (s *settling) decide() {
+	if s.out.Checks != "" {
+		s.log(Progress{Phase: "read", Text: fmt.Sprintf("checks at %.7s: %s", s.pull.Head, s.out.Checks)})
+	}
 	replies, resolutions := 0, 0
 	for _, c := range s.cases {
 		d := thread.Decide(c)
@@ -212,11 +219,7 @@ func (s *settling) decide() error {
 			item.Reply.Comment = c.Said.Comment
 		}
 		if d.Reply.Status == thread.Due || d.Reply.Status == thread.Planned {
-			text, err := s.text(c, d.Reply.Reason == thread.AsComment)
-			if err != nil {
-				return fmt.Errorf("conversation %s: writing the reply: %w", c.Item.ThreadID, err)
-			}
-			item.Reply.Text = text
+			item.Reply.Text = s.signed(c, d.Reply.Reason == thread.AsComment)
 			replies++
 		}
 		if d.Resolve.Status == thread.Due || d.Resolve.Status == thread.Planned {
@@ -225,57 +228,94 @@ func (s *settling) decide() error {
 		s.out.Items = append(s.out.Items, item)
 	}
 	s.log(Progress{Phase: "decide", Text: fmt.Sprintf("%s and %s for %s", count(replies, "reply", "replies"), count(resolutions, "resolution", "resolutions"), count(len(s.cases), "item", "items"))})
-	return nil
 }
 
-func (s *settling) text(c thread.Case, asComment bool) (string, error) {
-	text, err := s.set.Template.Reply(c.Item, c.Thread, s.env.Redact)
-	if err == nil && asComment {
+// signed is the reply of a case as it is published.
+func (s *settling) signed(c thread.Case, asComment bool) string {
+	text := thread.Signed(c.Text, c.Thread)
+	if asComment {
 		text = thread.Quoting(text, c.Thread, s.env.Redact)
 	}
-	return text, err
+	return text
 }
 
-// apply does what is due, item by item, and stops at the first failure.
+// errChanged says that something happened while `settle` was at work.
+var errChanged = errors.New("the conversation or the head changed meanwhile")
+
+// apply does what is due, item by item. One that the server refuses doesn't keep
+// the others from being settled; after a failure that says nothing about the item
+// none is tried any more.
 func (s *settling) apply(ctx context.Context) error {
+	var first error
+	var changed []string
+	failed := 0
 	for i := range s.out.Items {
 		item := &s.out.Items[i]
-		text := item.Reply.Text
 		if item.Reply.Status != thread.Due && item.Resolve.Status != thread.Due {
 			continue
 		}
-		if err := s.settle(ctx, s.cases[i], item); err != nil {
-			for n := range s.out.Items[i+1:] {
-				s.out.Items[i+1+n].notReached()
-			}
-			return fmt.Errorf("conversation %s: %w", item.ThreadID, discreet(err, text))
+		if first != nil && lasting(first) || ctx.Err() != nil {
+			item.notReached()
+			continue
 		}
+		if err := s.settle(ctx, s.cases[i], item); err != nil {
+			err = fmt.Errorf("conversation %s: %w", item.ThreadID, err)
+			if failed++; first == nil || lasting(err) {
+				first = err
+			}
+		}
+		if item.changed() {
+			changed = append(changed, item.ThreadID.String())
+		}
+	}
+	switch {
+	case first != nil && failed > 1:
+		return fmt.Errorf("%w (and so %s more)", first, count(failed-1, "item", "items"))
+	case first != nil:
+		return first
+	case len(changed) > 0:
+		named := strings.Join(changed[:min(3, len(changed))], ", ")
+		if more := len(changed) - 3; more > 0 {
+			named += fmt.Sprintf(" and %d more", more)
+		}
+		return &Error{Doing: "settling " + named, Err: errChanged, Next: "look at it anew, and run again"}
 	}
 	return nil
 }
 
-// discreet is an error without what it says of a reply's text: some servers repeat
-// what they don't accept, and logs of jobs are read by many.
-func discreet(err error, text string) error {
-	message := err.Error()
-	for line := range strings.Lines(text) {
-		if line = strings.Join(strings.Fields(line), " "); len(line) > 3 {
-			message = strings.ReplaceAll(message, line, "…")
-		}
-	}
-	if message == err.Error() {
-		return err
-	}
-	return discreetError{message, err}
+// lasting tells whether the next item would fail, too, or whether it isn't known
+// what happened.
+func lasting(err error) bool {
+	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-type discreetError struct {
-	message string
+var statusIn = regexp.MustCompile(`\b[45][0-9]{2}\b`)
+
+// discreet is the error of a write without the server's words: some servers repeat
+// what they don't accept, and logs of jobs are read by many.
+func discreet(err error) error {
+	var e *Error
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	message := "the server didn't take it"
+	switch status := statusIn.FindString(e.Err.Error()); {
+	case errors.Is(err, ErrUnknown):
+		message = "whether it happened is not known"
+	case status != "":
+		message += " (" + status + ")"
+	}
+	return &Error{Doing: e.Doing, Err: quietError{message, e.Err}, Next: e.Next}
+}
+
+// quietError is an error in other words.
+type quietError struct {
+	words string
 	error
 }
 
-func (e discreetError) Error() string { return e.message }
-func (e discreetError) Unwrap() error { return e.error }
+func (e quietError) Error() string { return e.words }
+func (e quietError) Unwrap() error { return e.error }
 
 // settle does what is due about one conversation: the reply first, which stands
 // also if the conversation can't be closed.
@@ -294,12 +334,18 @@ func (s *settling) settle(ctx context.Context, c thread.Case, item *SettledItem)
 			return err
 		}
 	}
-	if item.Resolve.Status == thread.Due {
-		if err := s.resolve(ctx, c, item); err != nil {
-			return err
-		}
+	if item.Resolve.Status != thread.Due {
+		return nil
 	}
-	return nil
+	if err := s.checks(ctx); err != nil {
+		item.notReached()
+		return err
+	}
+	c.Checks = s.out.Checks
+	if item.Resolve = thread.Decide(c).Resolve; item.Resolve.Status != thread.Due {
+		return nil
+	}
+	return s.resolve(ctx, c, item)
 }
 
 // stale tells why the decision about a conversation doesn't hold any more. With
@@ -311,7 +357,7 @@ func (s *settling) stale(ctx context.Context, was thread.Thread) (thread.Reason,
 		return "", err
 	case !found:
 		return thread.Gone, nil
-	case now.Newest() != was.Newest() || now.Resolved != was.Resolved:
+	case !now.SaysSame(was):
 		return thread.Changed, nil
 	}
 	pull, err := s.forge.Pull(ctx)
@@ -337,7 +383,7 @@ func (s *settling) reply(ctx context.Context, c thread.Case, item *SettledItem) 
 		item.Reply.Comment, err = s.env.Forge.Reply(ctx, to, item.Reply.Text)
 		if errors.Is(err, ErrUnsupported) && s.set.Rules.ReplyAsComment {
 			asComment = true
-			item.Reply.Reason, item.Reply.Text = thread.AsComment, thread.Quoting(item.Reply.Text, c.Thread, s.env.Redact)
+			item.Reply.Reason, item.Reply.Text = thread.AsComment, s.signed(c, true)
 		}
 	}
 	if asComment {
@@ -351,7 +397,7 @@ func (s *settling) reply(ctx context.Context, c thread.Case, item *SettledItem) 
 		item.Reply.Step, item.Reply.Text = thread.Step{Status: thread.Withheld, Reason: thread.Gone}, ""
 		return nil
 	case err != nil:
-		return err
+		return discreet(err)
 	}
 	item.Reply.Status = thread.Done
 	s.log(Progress{Phase: "publish", Text: fmt.Sprintf("replied to %s", item.ThreadID)})
@@ -383,7 +429,7 @@ func (s *settling) resolve(ctx context.Context, c thread.Case, item *SettledItem
 		last = thread.Said{Comment: item.Reply.Comment, Body: item.Reply.Text}
 	}
 	if text, ok := last.Noted(); ok {
-		return s.env.Forge.EditComment(ctx, last.Comment, text)
+		return discreet(s.env.Forge.EditComment(ctx, last.Comment, text))
 	}
 	return nil
 }
@@ -396,6 +442,12 @@ func (i *SettledItem) withhold(why thread.Reason) {
 	if i.Resolve.Status == thread.Due {
 		i.Resolve = thread.Step{Status: thread.Withheld, Reason: why}
 	}
+}
+
+// changed tells whether it was withheld for what happened meanwhile.
+func (i *SettledItem) changed() bool {
+	meanwhile := []thread.Reason{thread.Changed, thread.HeadMoved, thread.Gone}
+	return slices.Contains(meanwhile, i.Reply.Reason) || slices.Contains(meanwhile, i.Resolve.Reason)
 }
 
 // notReached marks what was due and wasn't tried.

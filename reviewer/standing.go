@@ -17,7 +17,7 @@ import (
 
 // maxCandidates bounds how many new files are read to find the one that a file was
 // renamed to.
-const maxCandidates = 20
+const maxCandidates = 50
 
 // standings finds out of the conversations that are wanted whether the line that
 // each is about still stands at the head. No API tells, so the files are read: at
@@ -61,47 +61,55 @@ func (s *scan) standings(ctx context.Context, talks []thread.Conversation, wante
 		return err
 	}
 	for _, c := range list {
-		now := cmp.Or(names[c.Path], c.Path)
-		standing := c.Anchor.Standing(func(commit string) thread.Version { return v.at(c.Path, commit) }, v.at(now, s.pull.Head), now, changes)
+		path, now := c.Path, v.at(c.Path, s.pull.Head)
+		if name, gone := names[c.Path]; gone {
+			path, now = name, v.at(name, s.pull.Head)
+		}
+		standing := c.Anchor.Standing(func(commit string) thread.Version { return v.at(c.Path, commit) }, now, path, changes)
 		c.Outdated, c.HeadPath, c.HeadLine = standing.Outdated, standing.Path, standing.Line
+	}
+	if v.unread > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s couldn't be read to find out what is outdated; conversations there count as standing: %v", count(v.unread, "file", "files"), v.why))
 	}
 	return nil
 }
 
 // changes is the pull request's diff, if it is needed: for comments on the old
-// side, and for files that have another name now.
-func (s *scan) changes(ctx context.Context, list []*thread.Conversation, v *versions) (diff.Diff, error) {
+// side, and for files that have another name now. nil: it isn't known.
+func (s *scan) changes(ctx context.Context, list []*thread.Conversation, v *versions) (*diff.Diff, error) {
 	if !slices.ContainsFunc(list, func(c *thread.Conversation) bool { return c.Side == thread.Old || v.at(c.Path, s.pull.Head).Gone }) {
-		return diff.Diff{}, nil
+		return &diff.Diff{}, nil
 	}
 	raw, err := s.forge.Diff(ctx)
 	if err != nil {
-		return diff.Diff{}, err
+		return nil, err
 	}
 	d, err := diff.Parse(raw)
 	if err != nil {
-		return diff.Diff{}, &Error{
-			Doing: "reading the diff of the pull request", Err: err,
-			Next: "run again; if it stays, report it with the diff",
-		}
+		s.notes = append(s.notes, fmt.Sprintf("the diff of the pull request can't be read; conversations about deleted lines count as standing: %v", err))
+		return nil, nil //nolint:nilnil // see above
 	}
-	return d, nil
+	return &d, nil
 }
 
-// renamed finds what has become of files that the head doesn't have.
-func (s *scan) renamed(ctx context.Context, list []*thread.Conversation, v *versions, changes diff.Diff) (map[string]string, error) {
-	names := map[string]string{}
+// renamed finds what has become of files that the head doesn't have. What it
+// doesn't know of is gone for good; "" may have become anything.
+func (s *scan) renamed(ctx context.Context, list []*thread.Conversation, v *versions, changes *diff.Diff) (map[string]string, error) {
+	names, examined := map[string]string{}, map[string]bool{}
 	var files []fileAt
 	for _, c := range list {
-		if names[c.Path] != "" || !v.at(c.Path, s.pull.Head).Gone {
+		if examined[c.Path] || !v.at(c.Path, s.pull.Head).Gone {
 			continue
 		}
-		name, err := s.newName(ctx, c, v, changes)
+		examined[c.Path] = true
+		name, known, err := s.newName(ctx, c, v, changes)
 		if err != nil {
 			return nil, err
 		}
-		if name != "" {
+		if name != "" || !known {
 			names[c.Path] = name
+		}
+		if name != "" {
 			files = append(files, fileAt{name, s.pull.Head})
 		}
 	}
@@ -109,22 +117,25 @@ func (s *scan) renamed(ctx context.Context, list []*thread.Conversation, v *vers
 }
 
 // newName is a file's name at the head: as the pull request's own diff says; or
-// that of a new file with the same content, or with most of it. "" if there is none.
-func (s *scan) newName(ctx context.Context, c *thread.Conversation, v *versions, changes diff.Diff) (string, error) {
-	if f, ok := changes.File(c.Path); ok && f.Status == diff.Renamed && f.OldPath == c.Path {
-		return f.Path, nil
+// that of a new file with the same content, or with most of it. "" if there is
+// none, or if it isn't known.
+func (s *scan) newName(ctx context.Context, c *thread.Conversation, v *versions, changes *diff.Diff) (name string, known bool, err error) {
+	if changes != nil {
+		if f, ok := changes.File(c.Path); ok && f.Status == diff.Renamed && f.OldPath == c.Path {
+			return f.Path, true, nil
+		}
 	}
 	i := slices.IndexFunc(c.Anchor.Commits, func(commit string) bool { return v.at(c.Path, commit).Known && !v.at(c.Path, commit).Gone })
 	if i < 0 {
-		return "", nil
+		return "", true, nil // nothing is left to know it by
 	}
 	then, err := s.forge.Tree(ctx, c.Anchor.Commits[i])
 	if err != nil {
-		return "", unlisted(err)
+		return "", false, unlisted(err)
 	}
 	now, err := s.forge.Tree(ctx, s.pull.Head)
 	if err != nil {
-		return "", unlisted(err)
+		return "", false, unlisted(err)
 	}
 	var added []string
 	for name := range now {
@@ -138,19 +149,21 @@ func (s *scan) newName(ctx context.Context, c *thread.Conversation, v *versions,
 	})
 	for _, name := range added {
 		if now[name] == then[c.Path] {
-			return name, nil
+			return name, true, nil
 		}
 	}
 	added = slices.DeleteFunc(added, func(name string) bool { return likeness(name, c.Path) == 0 })
-	added = added[:min(len(added), maxCandidates)]
-	if len(added) == 0 {
-		return "", nil
+	all := len(added)
+	added = added[:min(all, maxCandidates)]
+	if all == 0 {
+		return "", true, nil
 	}
 	candidates, err := s.forge.Files(ctx, added, s.pull.Head)
 	if err != nil {
-		return "", err
+		return "", false, unlisted(err)
 	}
-	return thread.Renamed(v.at(c.Path, c.Anchor.Commits[i]).Text, candidates), nil
+	name = thread.Renamed(v.at(c.Path, c.Anchor.Commits[i]).Text, candidates)
+	return name, name != "" || all == len(added), nil
 }
 
 // likeness compares the names of two files: 0 for another kind of file.
@@ -178,9 +191,11 @@ type fileAt struct{ path, commit string }
 
 // versions are contents of files, each read once.
 type versions struct {
-	forge TalkReader
-	mu    sync.Mutex
-	read  map[fileAt]thread.Version
+	forge  TalkReader
+	mu     sync.Mutex
+	read   map[fileAt]thread.Version
+	unread int   // files that couldn't be read
+	why    error // the last of them
 }
 
 // at is what was loaded.
@@ -198,15 +213,17 @@ func (v *versions) load(ctx context.Context, files []fileAt) error {
 	for commit, paths := range byCommit {
 		p.Go(func(ctx context.Context) error {
 			contents, err := v.forge.Files(ctx, paths, commit)
-			gone := errors.Is(err, ErrNoCommit)
-			if err != nil && !gone {
+			if err != nil && (ctx.Err() != nil || errors.Is(err, ErrUnavailable)) {
 				return fmt.Errorf("finding out which conversations are outdated: %w", err)
 			}
 			v.mu.Lock()
 			defer v.mu.Unlock()
+			if err != nil && !errors.Is(err, ErrNoCommit) { // anybody may comment on a file that nobody can read
+				v.unread, v.why = v.unread+len(paths), err
+			}
 			for _, path := range paths {
 				text, has := contents[path]
-				v.read[fileAt{path, commit}] = thread.Version{Known: !gone, Gone: !has, Text: text}
+				v.read[fileAt{path, commit}] = thread.Version{Known: err == nil, Gone: err == nil && !has, Text: text}
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package reviewer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -41,10 +42,11 @@ func Threads(ctx context.Context, forge TalkReader, set ThreadsSettings, log fun
 	}
 	list := thread.Select(s.threads, set.Filter, set.Most)
 	list.Repo, list.PR, list.URL, list.Head = set.Repo, s.pull.Number, s.pull.URL, s.pull.Head
+	list.Notes = append(list.Notes, s.notes...)
 	if set.Triage == nil || list.Incomplete {
 		return list, nil, nil
 	}
-	if problems := set.Triage.Check(list.Threads); len(problems) > 0 {
+	if problems := set.Triage.Check(list.Threads, s.threads); len(problems) > 0 {
 		return list, problems, nil
 	}
 	list.Judge(*set.Triage)
@@ -61,6 +63,7 @@ type scan struct {
 	rows      []Row
 	abilities Abilities
 	threads   []thread.Thread // all of them
+	notes     []string        // what couldn't be found out
 }
 
 // read reads the conversations, and of those that are wanted whether their line
@@ -104,7 +107,9 @@ func (s *scan) remarks(ctx context.Context) (remarks []thread.Remark, reviews in
 		}
 		reviews++
 		p.Go(func(ctx context.Context) (err error) {
-			lists[i], err = s.forge.Comments(ctx, row.ID)
+			if lists[i], err = s.forge.Comments(ctx, row.ID); errors.Is(err, ErrGone) {
+				return nil
+			}
 			return err
 		})
 	}
@@ -143,14 +148,15 @@ func remark(c Comment, commit string) thread.Remark {
 }
 
 // mayResolve tells whether the account may close conversations here. Gitea lets the
-// pull request's author, writers and official reviewers.
+// pull request's author, writers and official reviewers; and others, too, whom a
+// team lets write pull requests: for them it must be tried.
 func (s *scan) mayResolve() *bool {
 	allowed := s.abilities.Writer || s.account.ID == s.pull.Author.ID
 	for _, row := range s.rows {
 		allowed = allowed || row.Official && row.Author == s.account.ID
 	}
-	if !allowed {
-		return new(false)
+	if !allowed && s.abilities.Resolve != Cannot {
+		return nil
 	}
 	return known(s.abilities.Resolve)
 }
@@ -171,6 +177,9 @@ func known(a Ability) *bool {
 // gone. What became of its line isn't read again.
 func (s *scan) again(ctx context.Context, was thread.Thread) (thread.Thread, bool, error) {
 	comments, err := s.forge.Comments(ctx, was.ID.Review)
+	if errors.Is(err, ErrGone) {
+		return thread.Thread{}, false, nil
+	}
 	if err != nil {
 		return thread.Thread{}, false, err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -12,8 +14,12 @@ import (
 )
 
 // here is the pull request that a flag or the event names or, outside of a job,
-// the open one of the branch that is checked out.
-func (f targetFlags) here(w *world) (target, error) {
+// the open one of the branch that is checked out. rights are those that the token
+// needs.
+func (f targetFlags) here(w *world, rights string) (target, error) {
+	if token, err := f.secret(w.env); err != nil || token == "" {
+		return target{}, cmp.Or(err, usage("no token is given — create one for your account with %s, and set GITEA_TOKEN", rights))
+	}
 	if f.PR != "" || inJob(w.env) {
 		return f.resolve(w.env)
 	}
@@ -23,22 +29,21 @@ func (f targetFlags) here(w *world) (target, error) {
 		return t, err
 	}
 	t.number = 0
-	branch, err := git(w.ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	ref, err := git(w.ctx, "symbolic-ref", "HEAD")
 	if err != nil {
-		return t, usage("no pull request is given, and no branch is checked out here — give --pr N")
+		return t, usage("no pull request is given, and which branch is checked out here can't be told: %v — give --pr N", err)
 	}
+	branch := strings.TrimPrefix(ref, "refs/heads/")
 	w.mask = secrets(w.env, t.token)
 	pulls, err := t.forge().OpenPulls(w.ctx, branch)
 	if err != nil {
 		return t, err
 	}
-	if len(pulls) > 1 {
-		// Forks may have branches of the same name: the one of this commit is meant.
-		head, err := git(w.ctx, "rev-parse", "HEAD")
-		if same := slices.DeleteFunc(slices.Clone(pulls), func(p gitea.OpenPull) bool { return p.Head != head }); err == nil && len(same) == 1 {
-			pulls = same
-		}
+	head, err := git(w.ctx, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		head = "" // a branch without a commit
 	}
+	pulls = likeliest(pulls, head)
 	switch len(pulls) {
 	case 0:
 		return t, usage("the branch %s has no open pull request in %s/%s — give --pr N", branch, t.owner, t.name)
@@ -53,6 +58,22 @@ func (f targetFlags) here(w *world) (target, error) {
 	return t, usage("several open pull requests in %s/%s have a branch %s: %s — give --pr N", t.owner, t.name, branch, strings.Join(numbers, ", "))
 }
 
+// likeliest are those of the open pull requests of a branch's name that can be meant
+// in a clone that is at a commit. Anybody may have a fork with such a branch: one
+// counts only if it is at that very commit.
+func likeliest(pulls []gitea.OpenPull, head string) []gitea.OpenPull {
+	pulls = slices.DeleteFunc(slices.Clone(pulls), func(p gitea.OpenPull) bool { return p.Fork && p.Head != head })
+	exact := slices.DeleteFunc(slices.Clone(pulls), func(p gitea.OpenPull) bool { return p.Head != head })
+	own := slices.DeleteFunc(slices.Clone(pulls), func(p gitea.OpenPull) bool { return p.Fork })
+	switch {
+	case len(exact) == 1 && (exact[0].Fork == (len(own) == 0)):
+		return exact
+	case len(own) > 0:
+		return own
+	}
+	return pulls
+}
+
 // inJob tells whether an event has started the program.
 func inJob(env map[string]string) bool {
 	return env["GITHUB_EVENT_NAME"] != "" || env["GITHUB_EVENT_PATH"] != "" || env["GITHUB_REF"] != ""
@@ -61,8 +82,9 @@ func inJob(env map[string]string) bool {
 // git asks the repository of the folder that the program was started in.
 func git(ctx context.Context, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", args...).Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("git says: %s", strings.TrimSpace(string(failed.Stderr)))
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), err
 }

@@ -55,7 +55,7 @@ func (c *settleCmd) Run(w *world) error {
 	if c.PR == "" && set.Payload.PR != 0 && !inJob(w.env) {
 		c.PR = fmt.Sprint(set.Payload.PR)
 	}
-	t, err := c.here(w)
+	t, err := c.here(w, "repository: write, issue: write, user: read")
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,15 @@ func (c *settleCmd) payloads(w *world, out *output) (set reviewer.SettleSettings
 // configure puts flags and the configuration file together. What the one or the
 // other turns on is on.
 func (c *settleCmd) configure(ctx context.Context, t target, set *reviewer.SettleSettings) error {
-	file, read, err := c.read(ctx, t)
+	file, err := c.configured(ctx, t)
 	if err != nil {
 		return err
+	}
+	set.Rules = thread.Rules{
+		ApplyReplies:     (c.Apply || c.ApplyReplies || file.ApplyReplies.Value) && !c.DryRun,
+		ApplyResolutions: (c.Apply || c.ApplyResolutions || file.ApplyResolutions.Value) && !c.DryRun,
+		AllowInvalid:     c.AllowInvalidResolution || file.AllowInvalidResolution.Value,
+		ReplyAsComment:   c.ReplyAsComment || file.ReplyAsComment.Value,
 	}
 	auto := c.AutoResolve
 	switch {
@@ -131,63 +137,56 @@ func (c *settleCmd) configure(ctx context.Context, t target, set *reviewer.Settl
 	case len(auto) == 0:
 		auto = config.AutoResolves
 	}
-	set.Rules = thread.Rules{
-		ApplyReplies:     (c.Apply || c.ApplyReplies || file.ApplyReplies.Value) && !c.DryRun,
-		ApplyResolutions: (c.Apply || c.ApplyResolutions || file.ApplyResolutions.Value) && !c.DryRun,
-		AllowInvalid:     c.AllowInvalidResolution || file.AllowInvalidResolution.Value,
-		ReplyAsComment:   c.ReplyAsComment || file.ReplyAsComment.Value,
-	}
 	for _, class := range auto {
 		if !slices.Contains(config.AutoResolves, class) {
-			return usage("--auto-resolve: %q is not one of %s, %s", class, strings.Join(config.AutoResolves, ", "), noClass)
+			return usage("--auto-resolve: %q is not one of %s (or %s alone)", class, strings.Join(config.AutoResolves, ", "), noClass)
 		}
 		set.Rules.AutoResolve = append(set.Rules.AutoResolve, thread.Classification(class))
 	}
-	name, text := "reply.md.tmpl", prompts.Reply
-	if path := cmp.Or(c.ReplyTemplate, file.ReplyTemplate.Value); path != "" {
-		content, err := read(path)
-		if err != nil {
+	path, origin, text := c.ReplyTemplate, "--reply-template", []byte(prompts.Reply)
+	if path == "" && file.ReplyTemplate.Set() {
+		path, origin = file.ReplyTemplate.Value, fmt.Sprintf("%s:%d: reply_template", cmp.Or(c.Config, config.DefaultPath), file.ReplyTemplate.Line)
+	}
+	if path != "" {
+		if text, err = replyTemplate(ctx, t, path, origin); err != nil {
 			return err
 		}
-		name, text = path, string(content)
 	}
-	if set.Template, err = thread.ParseTemplate(name, text); err != nil {
-		return usage("--reply-template: %v", err)
+	if set.Template, err = thread.ParseTemplate(cmp.Or(path, "reply.md.tmpl"), string(text)); err != nil {
+		return usage("%s: %v", origin, err)
 	}
 	return nil
 }
 
-// read is what the configuration file says about settling, and a way to read a
-// further file from where paths lead.
-func (c *settleCmd) read(ctx context.Context, t target) (config.Settle, func(path string) ([]byte, error), error) {
-	ofBase := func(path string) ([]byte, error) {
-		text, base, err := baseFile(ctx, t, path)
-		if err == nil && text == nil {
-			err = usage("--reply-template: the base branch at %.7s has no file %s — commit it there, or give a file of this machine as ./%s", base, path, path)
-		}
-		return text, err
-	}
-	read := func(path string) ([]byte, error) {
-		if !local(path) {
-			return ofBase(path)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, usage("--reply-template: %v", err)
-		}
-		return text, nil
-	}
+// configured is what the configuration file says about settling.
+func (c *settleCmd) configured(ctx context.Context, t target) (config.Settle, error) {
 	var text []byte
 	var err error
 	if local(c.Config) {
 		if text, err = os.ReadFile(c.Config); err != nil {
-			return config.Settle{}, nil, usage("--config: %v", err)
+			return config.Settle{}, usage("--config: %v", err)
 		}
 	} else if text, _, err = baseFile(ctx, t, cmp.Or(c.Config, config.DefaultPath)); err != nil {
-		return config.Settle{}, nil, err
+		return config.Settle{}, err
 	}
 	file, err := parseConfig(c.Config, text)
-	return file.Settle, read, err
+	return file.Settle, err
+}
+
+// replyTemplate reads a template from where its path leads.
+func replyTemplate(ctx context.Context, t target, path, origin string) ([]byte, error) {
+	if local(path) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usage("%s: %v", origin, err)
+		}
+		return text, nil
+	}
+	text, base, err := baseFile(ctx, t, path)
+	if err == nil && text == nil {
+		err = usage("%s: the base branch at %.7s has no file %s — commit it there; a file of this machine is given as ./%s", origin, base, path, path)
+	}
+	return text, err
 }
 
 // settleRows are the settings of `settle` that a file may make, for `config`.
@@ -237,6 +236,7 @@ func (o *output) endSettle(r reviewer.SettleResult, rules thread.Rules) error {
 			b.WriteString("\n")
 		}
 	}
+	notes(&b, r.Notes, nil)
 	if !rules.ApplyReplies && !rules.ApplyResolutions && r.Error == "" {
 		b.WriteString("\nnothing was written — give --apply-replies, --apply-resolutions or --apply, without --dry-run\n")
 	}

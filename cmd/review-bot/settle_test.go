@@ -292,12 +292,16 @@ func TestSettleReplies(t *testing.T) {
 				t.Errorf("the run after it writes %q", w)
 			}
 
-			// Somebody reopens it: that is an answer, too.
+			// Somebody reopens it: that is answered, and in the same words it isn't closed over it.
 			s.pull.Unresolve(t, s.owner, s.ids[0].Root)
+			r, _ = j.settled(t, 0, args...)
+			wantOutcomes(t, r, "done / blocked disputed", "already already_replied / none not_requested", "none needs_human / none needs_human")
+			items[0].ReplyBody = "A second look says the same."
+			args = append(s.payload(t, items...), "--apply")
 			r, _ = j.settled(t, 0, args...)
 			wantOutcomes(t, r, "done / done", "already already_replied / none not_requested", "none needs_human / none needs_human")
 			texts, resolver := s.talk(t, 0)
-			if len(texts) != 3 || resolver != s.author.Name || !strings.HasSuffix(texts[2], " state=closed -->") {
+			if len(texts) != 4 || resolver != s.author.Name || !strings.HasSuffix(texts[3], " state=closed -->") {
 				t.Errorf("the conversation is %q, resolved by %q", texts, resolver)
 			}
 			proxy.wrote()
@@ -340,12 +344,35 @@ func TestSettleByComments(t *testing.T) {
 	if r, _ := j.settled(t, 0, args...); proxy.wrote() != nil {
 		t.Errorf("the second run writes: %q", outcomes(r))
 	}
-	// Reopened: both once more, and only for that one.
+	// Reopened, and other words: both once more, and only for that one.
 	s.pull.Unresolve(t, s.owner, s.ids[0].Root)
+	items := []thread.Item{s.item(0), s.item(1)}
+	items[0].ReplyBody = "Once more."
+	args = append(s.payload(t, items...), "--apply", "--reply-as-comment")
 	r, _ = j.settled(t, 0, args...)
 	wantOutcomes(t, r, "done as_comment / done", "already already_resolved / already already_resolved")
 	if r, _ := j.settled(t, 0, args...); len(proxy.wrote()) != 3 || !slices.Equal(outcomes(r)[1:], []string{"already already_resolved / already already_resolved"}) {
 		t.Errorf("%q", outcomes(r))
+	}
+
+	// A server that says it can reply and then can't: once is enough all the same.
+	s.pull.Unresolve(t, s.owner, s.ids[1].Root)
+	s.status(t, "ci", "pending")
+	says, proxy := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if strings.HasSuffix(r.Path, "/swagger.v1.json") {
+			return &giteatest.Fault{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"paths":{"/repos/{owner}/{repo}/pulls/{index}/comments/{id}/replies":{"post":{}},"/repos/{owner}/{repo}/pulls/comments/{id}/resolve":{"post":{}}}}`}
+		}
+		return nil
+	})
+	items[1].ReplyBody = "Once more, too."
+	args = append(s.payload(t, items[1]), "--apply", "--reply-as-comment")
+	r, _ = says.settled(t, 0, args...)
+	wantOutcomes(t, r, "done as_comment / blocked checks_pending")
+	proxy.wrote()
+	r, _ = says.settled(t, 0, args...)
+	wantOutcomes(t, r, "already already_replied / blocked checks_pending")
+	if w := proxy.wrote(); w != nil {
+		t.Errorf("it writes %q", w)
 	}
 }
 
@@ -359,14 +386,17 @@ func TestSettleBrokenOff(t *testing.T) {
 		fault  func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault
 		first  []string // outcomes of the run that fails
 	}
-	asJSON := http.Header{"Content-Type": {"application/json"}}
-	var told string // what a server repeats that refuses
-	refused := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
-		return &giteatest.Fault{Status: http.StatusUnprocessableEntity, Header: asJSON, Body: fmt.Sprintf(`{"message":"not this: %s"}`, told)}
+	// Servers may repeat what they don't take.
+	repeating := func(status int) func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
+		return func(_ giteatest.Hook, r *giteatest.Request) *giteatest.Fault {
+			text, err := json.Marshal(map[string]string{"message": "not this: " + string(r.Body)})
+			if err != nil {
+				panic(err)
+			}
+			return &giteatest.Fault{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: string(text)}
+		}
 	}
-	broken := func(giteatest.Hook, *giteatest.Request) *giteatest.Fault {
-		return &giteatest.Fault{Status: http.StatusInternalServerError, Header: asJSON, Body: fmt.Sprintf(`{"message":"%s"}`, told)}
-	}
+	refused, broken := repeating(http.StatusUnprocessableEntity), repeating(http.StatusInternalServerError)
 	lost := func(inner giteatest.Hook, r *giteatest.Request) *giteatest.Fault {
 		if f := inner(r); f != nil { // done, and the answer lost
 			return &giteatest.Fault{CutBefore: true}
@@ -377,17 +407,18 @@ func TestSettleBrokenOff(t *testing.T) {
 	s.status(t, "ci", "success")
 	inner := s.repo.Replies(t, giteatest.Replies, s.author)
 	for n, f := range []fault{
-		{"a reply is refused", "/replies", refused, []string{"done / done", "failed / not_reached", "not_reached / not_reached"}},
+		{"a reply is refused", "/replies", refused, []string{"done / done", "failed / not_reached", "done / done"}},
 		{"a reply fails", "/replies", broken, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
 		{"a reply's answer is lost", "/replies", lost, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
-		{"a resolution is refused", "/resolve", refused, []string{"done / done", "done / failed", "not_reached / not_reached"}},
+		{"a resolution is refused", "/resolve", refused, []string{"done / done", "done / failed", "done / done"}},
 		{"a resolution's answer is lost", "/resolve", lost, []string{"done / done", "done / unknown", "not_reached / not_reached"}},
-		{"the note is refused", "PATCH", refused, []string{"done / done", "done / done", "not_reached / not_reached"}},
+		{"the note is refused", "PATCH", refused, []string{"done / done", "done / done", "done / done"}},
 		{"the note's answer is lost", "PATCH", lost, []string{"done / done", "done / done", "not_reached / not_reached"}},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			first := 3 * n // of the conversations that are this fault's
-			told = s.item(first + 1).FixSummary
+			items := []thread.Item{s.item(first), s.item(first + 1), s.item(first + 2)}
+			items[1].FixSummary += strings.Repeat(" PHRASE, a long one", 30)
 			seen, armed := 0, true
 			j, proxy := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
 				if armed && r.Method != http.MethodGet && (strings.HasSuffix(r.Path, f.during) || r.Method == f.during) {
@@ -397,7 +428,7 @@ func TestSettleBrokenOff(t *testing.T) {
 				}
 				return inner(r)
 			})
-			args := append(s.payload(t, s.item(first), s.item(first+1), s.item(first+2)), "--apply")
+			args := append(s.payload(t, items...), "--apply")
 			r, e := j.settled(t, 1, args...)
 			wantOutcomes(t, r, f.first...)
 			line := e.errorLine(t)
@@ -424,10 +455,60 @@ func TestSettleBrokenOff(t *testing.T) {
 	}
 }
 
+// A check that fails while settle is at work holds back what comes after it, a
+// review that is deleted is gone with its conversations, and a note alone that is
+// refused tells nothing of the reply.
+func TestSettleLate(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 3)
+	s.status(t, "ci", "success")
+	inner, done := s.repo.Replies(t, giteatest.Replies, s.author), false
+	j, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if r.Method == http.MethodPatch && !done {
+			done = true
+			s.status(t, "ci", "failure")
+		}
+		return inner(r)
+	})
+	args := append(s.payload(t, s.item(0), s.item(1)), "--apply")
+	r, _ := j.settled(t, 0, args...)
+	wantOutcomes(t, r, "done / done", "done / blocked checks_failing")
+	if r.Checks != thread.Failing || !slices.Equal(r.NotPassed, []string{"ci (failure)"}) {
+		t.Errorf("%s %q", r.Checks, r.NotPassed)
+	}
+
+	s.status(t, "ci", "success")
+	noting, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if r.Method == http.MethodPatch {
+			return &giteatest.Fault{Status: http.StatusUnprocessableEntity, Header: http.Header{"Content-Type": {"application/json"}}, Body: fmt.Sprintf(`{"message":"Point 2 is seen to, says PHRASE. %s"}`, r.Body)}
+		}
+		return inner(r)
+	})
+	r, e := noting.settled(t, 1, args...)
+	wantOutcomes(t, r, "already already_resolved / already already_resolved", "already already_replied / done")
+	if line := e.errorLine(t); strings.Contains(e.stderr+r.Error, "PHRASE") || !strings.Contains(line, "the server didn't take it (422)") {
+		t.Errorf("%s", e.stderr)
+	}
+
+	other := s.review(t, "owner", giteatest.CommentInput{Path: "a.go", NewPosition: 30})[0]
+	done = false
+	deleting, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if r.Method == http.MethodPatch && !done {
+			done = true
+			s.srv.Call(t, s.owner.Token, "DELETE", s.api("/pulls/%d/reviews/%d", s.pull.Index, other.Review), nil, nil)
+		}
+		return inner(r)
+	})
+	gone := s.item(0)
+	gone.ThreadID = other
+	r, _ = deleting.settled(t, 1, append(s.payload(t, s.item(2), gone), "--apply")...)
+	wantOutcomes(t, r, "done / done", "blocked gone / blocked gone")
+}
+
 // What changes between reading and writing stops the writing.
 func TestSettleMeanwhile(t *testing.T) {
 	t.Parallel()
-	s := newSettlement(t, 2*4)
+	s := newSettlement(t, 2*5)
 	s.status(t, "ci", "success")
 	inner := s.repo.Replies(t, giteatest.Replies, s.author)
 	for n, tt := range []struct {
@@ -440,6 +521,9 @@ func TestSettleMeanwhile(t *testing.T) {
 		{"the comment is deleted", func(t *testing.T, root int64) {
 			s.srv.Call(t, s.owner.Token, "DELETE", s.api("/issues/comments/%d", root), nil, nil)
 		}, "blocked gone / blocked gone"},
+		{"the comment is edited", func(t *testing.T, root int64) {
+			s.srv.Call(t, s.people["alice"].Token, http.MethodPatch, s.api("/issues/comments/%d", root), map[string]any{"body": "something else"}, nil)
+		}, "blocked conversation_changed / blocked conversation_changed"},
 		{"the head moves", func(t *testing.T, _ int64) { s.push(t, giteatest.Files(map[string]string{"b.go": "x\n"})) }, "blocked head_moved / blocked head_moved"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -451,23 +535,30 @@ func TestSettleMeanwhile(t *testing.T) {
 				}
 				return inner(r)
 			})
-			r, _ := j.settled(t, 0, append(s.payload(t, s.item(2*n), s.item(2*n+1)), "--apply")...)
+			r, e := j.settled(t, 1, append(s.payload(t, s.item(2*n), s.item(2*n+1)), "--apply")...)
 			wantOutcomes(t, r, "done / done", tt.want)
+			if line := e.errorLine(t); !strings.Contains(line, "settling "+s.ids[2*n+1].String()+": the conversation or the head changed meanwhile — look at it anew") {
+				t.Error(line)
+			}
 		})
 	}
 }
 
-// Who may not resolve is told so, and nothing is tried.
+// Whether a stranger may resolve isn't known without trying, and neither is what a
+// server can that hides it.
 func TestSettleWithoutRights(t *testing.T) {
 	t.Parallel()
-	s := newSettlement(t, 1)
+	s := newSettlement(t, 2)
 	s.status(t, "ci", "success")
 	_, proxy := s.through(t, nil)
 	j := s.as(s.people["alice"]).with("GITHUB_SERVER_URL", proxy.URL)
-	r, _ := j.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / blocked no_right")
-	if w := proxy.wrote(); w != nil {
-		t.Errorf("it writes %q", w)
+	if l := j.list(t, 0, "--include-outdated"); l.Threads[0].CanResolve != nil || l.Threads[0].CanReply == nil || *l.Threads[0].CanReply {
+		t.Errorf("%+v", l.Threads[0])
+	}
+	r, e := j.settled(t, 1, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / failed", "unsupported reply_unsupported / failed")
+	if line := e.errorLine(t); !strings.Contains(line, "conversation "+s.ids[0].String()+": ") || !strings.Contains(line, "(and so 1 item more)") {
+		t.Error(line)
 	}
 	// A server that hides what it can do is tried.
 	hidden, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
@@ -541,8 +632,8 @@ func TestSettleRejects(t *testing.T) {
 		"other than the triage": {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--triage", triage}, 2, "$.items[0].classification: is valid, and the triage says needs_human"},
 		"decided by a person":   {thread.Settlement{Items: []thread.Item{decided}}, []string{"--payload", path, "--triage", triage}, 0, ""},
 		"a wrong triage":        {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--triage", path}, 2, "payload.json: "},
-		"a wrong class":         {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--auto-resolve", "valid"}, 2, `--auto-resolve: "valid" is not one of stale, already_fixed, none`},
-		"a wrong template":      {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--reply-template", path}, 2, "isn't filled"},
+		"a wrong class":         {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--auto-resolve", "valid"}, 2, `--auto-resolve: "valid" is not one of stale, already_fixed (or none alone)`},
+		"a wrong template":      {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--reply-template", path}, 2, "nothing fills ${fix_summary}"},
 		"no such template":      {thread.Settlement{Items: []thread.Item{s.item(0)}}, []string{"--payload", path, "--detached", "--reply-template", "no.tmpl"}, 2, "has no file no.tmpl"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share a file

@@ -34,6 +34,11 @@ func (t target) forge() *gitea.Client {
 	return gitea.New(gitea.Config{Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3})
 }
 
+// reader is forge for what only reads.
+func (t target) reader() *gitea.Client {
+	return gitea.New(gitea.Config{Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3, Reading: true})
+}
+
 func (t target) String() string { return fmt.Sprintf("%s/%s#%d", t.owner, t.name, t.number) }
 
 // Owner and name as Gitea allows them; nothing that could lead a path astray.

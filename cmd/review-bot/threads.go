@@ -59,7 +59,7 @@ func (c *threadsCmd) Run(w *world) error {
 		}
 		set.Triage = &triage
 	}
-	t, err := c.here(w)
+	t, err := c.here(w, "repository: read, issue: read, user: read")
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *threadsCmd) Run(w *world) error {
 	out.mask = w.mask
 	out.hide(w.env, t.token)
 	out.begin("review-bot %s · threads of %s at %s", version(), t, t.server)
-	list, problems, err := reviewer.Threads(w.ctx, t.forge(), set, out.progress)
+	list, problems, err := reviewer.Threads(w.ctx, t.reader(), set, out.progress)
 	if err != nil {
 		return err
 	}

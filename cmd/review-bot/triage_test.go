@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/thread"
 )
@@ -44,6 +46,11 @@ func TestThreadsTriage(t *testing.T) {
 	ids := s.review(t, "alice", giteatest.CommentInput{Path: "a.go", NewPosition: 3}, giteatest.CommentInput{Path: "a.go", NewPosition: 7}, giteatest.CommentInput{Path: "a.go", NewPosition: 9})
 	j := s.as(s.author)
 	listed := j.list(t, 0).Threads
+	// A token that may read does.
+	reading := j.with("GITEA_TOKEN", s.srv.NewToken(t, s.author, "read:repository", "read:issue", "read:user")).list(t, 0)
+	if diff := gocmp.Diff(listed, reading.Threads); diff != "" || len(listed) != 3 {
+		t.Errorf("%d listed; with a reading token:\n%s", len(listed), diff)
+	}
 	path := filepath.Join(t.TempDir(), "triage.json")
 
 	phase := func(want thread.Phase, classes ...thread.Classification) thread.List {
@@ -78,13 +85,18 @@ func TestThreadsTriage(t *testing.T) {
 	if e.status != 2 || !strings.HasPrefix(e.errorLine(t), "review-bot: "+path+": 2 problems, first $.threads[1].confidence: ") || strings.Count(e.stdout, "\n") != 2 || strings.Contains(e.stdout+e.stderr, "SECRET") {
 		t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
 	}
-	writeJSON(t, path, thread.Triage{Threads: append(triageOf(listed[:2], thread.Valid).Threads, triageOf(listed[:1], thread.Valid).Threads...)})
+	unknown := triageOf(listed, thread.Valid)
+	unknown.Threads[0].ThreadID.Root += 1_000_000
+	writeJSON(t, path, unknown)
 	e = j.run(t, "threads", "--json", "--payload", path)
 	var told rejection
 	if err := json.Unmarshal([]byte(e.stdout), &told); err != nil || e.status != 2 || told.File != path || len(told.Problems) != 2 {
 		t.Fatalf("exit status %d, %v\n%s", e.status, err, e.stdout)
 	}
-	for i, want := range []string{"$.threads: leaves out selected conversations: " + ids[2].String(), "$.threads[2].thread_id: " + ids[0].String() + " stands in $.threads[0] already"} {
+	for i, want := range []string{
+		"$.threads: leaves out selected conversations: " + ids[0].String(),
+		"$.threads[0].thread_id: " + unknown.Threads[0].ThreadID.String() + " is no conversation of the pull request",
+	} {
 		if told.Problems[i].String() != want {
 			t.Errorf("%s, want %s", told.Problems[i], want)
 		}
@@ -158,17 +170,23 @@ func TestPullRequestOfTheBranch(t *testing.T) {
 	threads(0, fmt.Sprintf("#%d at ", second.Index), "--pr", fmt.Sprint(second.Index))
 	second.Close(t)
 	threads(0, fmt.Sprintf("#%d at ", s.pull.Index))
-	// The same name in a fork: the commit tells.
-	fork := s.repo.Fork(t, s.people["alice"])
-	fork.Commit(t, s.branch, "main", giteatest.Files(map[string]string{"b.go": "x\n"}), "another change")
-	third := s.repo.As(s.people["alice"]).OpenPull(t, giteatest.PullOptions{Head: s.people["alice"].Name + ":" + s.branch})
-	threads(2, fmt.Sprintf("have a branch %s: #%d, #%d — give --pr N", s.branch, s.pull.Index, third.Index))
-	git("fetch", "-q", s.repo.CloneURL(), s.branch)
-	git("reset", "-q", "--hard", "FETCH_HEAD")
+	// Anybody may have a fork with such a branch; that of the repository is meant.
+	alice := s.people["alice"]
+	fork := s.repo.Fork(t, alice)
+	forked := fork.Commit(t, s.branch, "main", giteatest.Files(map[string]string{"b.go": "x\n"}), "another change")
+	third := s.repo.As(alice).OpenPull(t, giteatest.PullOptions{Head: alice.Name + ":" + s.branch})
 	threads(0, fmt.Sprintf("#%d at ", s.pull.Index))
+	s.pull.Close(t)
+	threads(2, "the branch "+s.branch+" has no open pull request")
+	// In a clone of the fork, it is.
+	git("fetch", "-q", fork.CloneURL(), s.branch)
+	git("reset", "-q", "--hard", "FETCH_HEAD")
+	threads(0, fmt.Sprintf("#%d at %.7s", third.Index, forked))
+	git("tag", s.branch) // makes git's short name of the branch a longer one
+	threads(0, fmt.Sprintf("#%d at ", third.Index))
 	git("checkout", "-q", "-b", "elsewhere")
 	threads(2, "the branch elsewhere has no open pull request in "+s.repo.FullName()+" — give --pr N")
 	git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "x")
 	git("checkout", "-q", "--detach")
-	threads(2, "no branch is checked out here — give --pr N")
+	threads(2, "which branch is checked out here can't be told: git says: fatal: ref HEAD is not a symbolic ref — give --pr N")
 }

@@ -85,7 +85,7 @@ var refusalFacts = []fact{
 	}},
 	{"a review that doesn't exist has no comments", approving(), func(l *lab) {
 		_, err := l.As("bot").Comments(l.Context(), 1<<40)
-		l.refused(err, "")
+		l.is(err, reviewer.ErrGone)
 		_, err = l.As("bot").SubmitPending(l.Context(), 1<<40, "x")
 		l.refused(err, "")
 	}},

@@ -171,7 +171,7 @@ func (v *View) Comments(ctx context.Context, id int64) ([]reviewer.Comment, erro
 	doing := "reading the inline comments of a review on " + v.what()
 	return request(ctx, v, GetComments, doing, func(f *Forge) ([]reviewer.Comment, error) {
 		if r := f.review(id); r == nil || r.state == escalation.RowPending && r.author != v.account {
-			return nil, errNotFound
+			return nil, reviewer.ErrGone
 		}
 		var list []reviewer.Comment
 		for _, c := range f.comments {

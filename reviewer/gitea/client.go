@@ -32,6 +32,7 @@ type Config struct {
 	Token   string
 	HTTP    http.RoundTripper // nil for the default transport
 	Retries int               // of a read that failed for a passing cause; 0 for none
+	Reading bool              // nothing is written: errors then name the rights that reading needs
 	Wait    time.Duration     // before the first retry, doubled with each; 0 for DefaultWait
 }
 

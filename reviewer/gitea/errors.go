@@ -22,6 +22,10 @@ const needed = "repository: write, issue: write, user: read"
 // what to do. scope is the token scope that the request needs, "" if it isn't
 // about the token.
 func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) error {
+	needed, access := needed, "write"
+	if c.cfg.Reading {
+		needed, access, scope = strings.ReplaceAll(needed, "write", "read"), "read", strings.Replace(scope, "write:", "read:", 1)
+	}
 	e := &reviewer.Error{Doing: doing, Err: err}
 	code := 0
 	if resp != nil && resp.Response != nil {
@@ -58,7 +62,7 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Next = "create one with " + needed + ", and set GITEA_TOKEN"
 	case code == http.StatusForbidden:
 		e.Err = fmt.Errorf("the server forbids it: %s", message)
-		e.Next = "give the account write access to the repository"
+		e.Next = "give the account " + access + " access to the repository"
 	case code == http.StatusNotFound && scope == "read:user":
 		e.Err = errors.New("no Gitea API answers there (404)")
 		e.Next = "check --server (GITHUB_SERVER_URL): it is the address of the forge's front page"

@@ -105,7 +105,8 @@ func (c *Client) EditReview(ctx context.Context, commentID int64, body string) e
 }
 
 // Comments lists a review's inline comments, people's replies among them. The
-// server gives them in no order and without pages.
+// server gives them in no order and without pages. The error is ErrGone if there is
+// no such review, or none that the account may see.
 func (c *Client) Comments(ctx context.Context, review int64) ([]reviewer.Comment, error) {
 	doing := "reading the inline comments of a review on " + c.what()
 	client, err := c.read(ctx)
@@ -113,6 +114,9 @@ func (c *Client) Comments(ctx context.Context, review int64) ([]reviewer.Comment
 		return nil, c.explain(doing, "", nil, err)
 	}
 	list, resp, err := client.ListPullReviewComments(c.cfg.Owner, c.cfg.Name, c.cfg.Number, review)
+	if err != nil && resp != nil && resp.StatusCode == http.StatusNotFound && !errors.Is(c.missing(ctx, resp, err), errNoRepo) {
+		return nil, c.explain(doing, "", resp, reviewer.ErrGone)
+	}
 	if err != nil {
 		return nil, c.explain(doing, "write:repository", resp, err)
 	}

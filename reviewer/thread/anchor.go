@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,14 +39,15 @@ type Standing struct {
 // Standing tells whether the line of a comment still stands at the head.
 //
 // then is Path at one of Commits; now is nowPath, which Path has become, at the
-// head. changes is the diff of the pull request: a comment on the old side stands
-// as long as that deletes its line. What can't be known counts as standing.
-func (a Anchor) Standing(then func(commit string) Version, now Version, nowPath string, changes diff.Diff) Standing {
+// head. changes is the diff of the pull request, nil if it isn't known: a comment
+// on the old side stands as long as that deletes its line. What can't be known
+// counts as standing.
+func (a Anchor) Standing(then func(commit string) Version, now Version, nowPath string, changes *diff.Diff) Standing {
 	hunk := readHunk(a.Hunk)
 	if a.Side == Old {
-		line, moved := hunk.context()
-		if !moved {
-			return Standing{Outdated: !a.deleted(hunk, changes)}
+		line, unchanged := hunk.context()
+		if !unchanged {
+			return Standing{Outdated: changes != nil && !a.deleted(hunk, nowPath, *changes)}
 		}
 		a.Line = line // an old line that didn't change is one of the new side, too
 	}
@@ -90,6 +92,7 @@ func (a Anchor) Fits(v Version) bool {
 // follow finds a line of one version in another. A line that was moved out of what
 // stands around it is known by being the only one like it in both.
 func follow(before, after []byte, line int) (int, bool) {
+	before, after = plainLines(before), plainLines(after)
 	if n, ok := diff.Between("", before, after).Forward(line); ok {
 		return n, true
 	}
@@ -102,6 +105,17 @@ func follow(before, after []byte, line int) (int, bool) {
 		return is[0], true
 	}
 	return 0, false
+}
+
+// plainLines is a file's content with what doesn't make another line of a line
+// taken away: the kind of the line ends, whether the last one has one, and a mark
+// at the file's beginning.
+func plainLines(data []byte) []byte {
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		data = append(bytes.Clone(data), '\n')
+	}
+	return data
 }
 
 // slight tells whether a line says too little to be known by its words.
@@ -140,8 +154,11 @@ func codeLines(data []byte) []string {
 }
 
 // deleted tells whether the pull request still deletes the anchor's line.
-func (a Anchor) deleted(h hunk, changes diff.Diff) bool {
+func (a Anchor) deleted(h hunk, nowPath string, changes diff.Diff) bool {
 	f, ok := changes.File(a.Path)
+	if !ok {
+		f, ok = changes.File(nowPath)
+	}
 	if !ok {
 		return false
 	}
@@ -273,21 +290,22 @@ func (h hunk) places(file []byte) []int {
 }
 
 // sameFile is from which share of equal lines on two files are one that was
-// renamed; git's own is the same.
+// renamed.
 const sameFile = 0.5
 
 // Renamed finds out which of several files has become of one that is gone: the one
-// that has most in common with it. "" if none has half of its lines.
+// that has most in common with it. "" if none has half of its lines. Lines that say
+// nothing, which most files of a kind have in common, don't count.
 func Renamed(before []byte, candidates map[string][]byte) string {
 	was := map[string]int{}
-	lines := codeLines(before)
+	lines := slices.DeleteFunc(codeLines(before), slight)
 	for _, line := range lines {
 		was[line]++
 	}
 	best, most := "", 0.0
 	for path, data := range candidates {
 		left, common := map[string]int{}, 0
-		is := codeLines(data)
+		is := slices.DeleteFunc(codeLines(data), slight)
 		for _, line := range is {
 			if left[line] < was[line] {
 				left[line]++

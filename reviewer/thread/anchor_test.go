@@ -62,7 +62,13 @@ func TestStanding(t *testing.T) {
 		"the file deleted":    {nil, file(lines...), gone, Standing{Outdated: true}},
 		"the file emptied":    {nil, file(lines...), Version{Known: true}, Standing{Outdated: true}},
 		"moved to the end":    {nil, file(lines...), file(append(with(lines, 10), lines[9])...), Standing{Path: "a.go", Line: 20}},
-		"moved and doubled":   {nil, file(lines...), file(append(with(lines, 10), lines[9], lines[9])...), Standing{Outdated: true}},
+		"moved, and says nothing": {
+			func(a *Anchor) { a.Hunk = "" }, file(with(lines, 10, "}")...), file(append(with(lines, 10), "}")...), Standing{Outdated: true},
+		},
+		"deleted, and its like stands elsewhere": {
+			func(a *Anchor) { a.Hunk = "" }, file(with(with(lines, 10, "twice(it)"), 15, "twice(it)")...), file(with(with(lines, 15, "twice(it)"), 10)...), Standing{Outdated: true},
+		},
+		"moved and doubled": {nil, file(lines...), file(append(with(lines, 10), lines[9], lines[9])...), Standing{Outdated: true}},
 		"the file is binary now": {
 			nil, file(lines...), Version{Known: true, Text: []byte("a\x00b")}, Standing{Outdated: true},
 		},
@@ -81,7 +87,15 @@ func TestStanding(t *testing.T) {
 		"gone, and a line that says nothing": {
 			func(a *Anchor) { a.Hunk = "@@ -9,5 +9,5 @@\n line 9 of it\n+}" }, Version{}, file("other", "}"), Standing{Outdated: true},
 		},
-		"gone, and it stands twice":    {nil, Version{}, file(append(lines, lines...)...), Standing{Path: "a.go"}},
+		"gone, and it stands twice": {nil, Version{}, file(append(lines, lines...)...), Standing{Path: "a.go"}},
+		"gone, and its like stands elsewhere": {
+			func(a *Anchor) { a.Hunk = "@@ -8,5 +8,5 @@\n line 8 of it\n line 9 of it\n+twice(it)" }, Version{},
+			file(append([]string{"twice(it)"}, with(lines, 10, "twice(it)")...)...), Standing{Path: "a.go", Line: 11},
+		},
+		"gone, and the hunk ends with a newline": {func(a *Anchor) { a.Hunk += "\n" }, Version{}, file(append([]string{"x"}, lines...)...), Standing{Path: "a.go", Line: 11}},
+		"a hunk that ends with a deleted line": {
+			func(a *Anchor) { a.Hunk = "@@ -8,5 +8,5 @@\n line 8 of it\n line 9 of it\n-x" }, file(lines...), file(with(lines, 10, "other")...), Standing{Outdated: true},
+		},
 		"gone, and so is the hunk":     {func(a *Anchor) { a.Hunk = "" }, Version{}, file("other"), Standing{Path: "a.go"}},
 		"gone, and the hunk is broken": {func(a *Anchor) { a.Hunk = "@@ nonsense" }, Version{}, file("other"), Standing{Path: "a.go"}},
 
@@ -91,6 +105,9 @@ func TestStanding(t *testing.T) {
 		"a hunk with deleted lines": {
 			func(a *Anchor) { a.Hunk = "@@ -8,5 +8,5 @@\n " + lines[7] + "\n-old\n " + lines[8] + "\n+" + lines[9] }, file(lines...), file(lines...), Standing{Path: "a.go", Line: 10},
 		},
+		"the last line ended":              {func(a *Anchor) { a.Line, a.Hunk = 20, "" }, Version{Known: true, Text: []byte(strings.Join(with(lines, 20, "}"), "\n"))}, file(append(with(lines, 20, "}"), "more")...), Standing{Path: "a.go", Line: 20}},
+		"a mark at the beginning":          {func(a *Anchor) { a.Line, a.Hunk = 1, "" }, file(with(lines, 1, "{")...), Version{Known: true, Text: append([]byte("\ufeff"), file(with(lines, 1, "{")...).Text...)}, Standing{Path: "a.go", Line: 1}},
+		"other line ends, like lines":      {func(a *Anchor) { a.Hunk = "" }, file(with(with(lines, 10, "}"), 12, "}")...), file(with(with(strings.Split(strings.Join(lines, "\r\n")+"\r", "\n"), 10, "}\r"), 12, "}\r")...), Standing{Path: "a.go", Line: 10}},
 		"a hunk with a newline at its end": {func(a *Anchor) { a.Hunk += "\n" }, file(lines...), file(lines...), Standing{Path: "a.go", Line: 10}},
 		"line ends of Windows": {
 			func(a *Anchor) { a.Hunk = strings.ReplaceAll(a.Hunk, "\n", "\r\n") + "\r" }, file(strings.Split(strings.Join(lines, "\r\n"), "\n")...), file(lines...), Standing{Path: "a.go", Line: 10},
@@ -107,7 +124,7 @@ func TestStanding(t *testing.T) {
 				}
 				return Version{}
 			}
-			if got := a.Standing(then, tt.now, "a.go", diff.Diff{}); got != tt.want {
+			if got := a.Standing(then, tt.now, "a.go", &diff.Diff{}); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
@@ -122,22 +139,25 @@ func TestStandingByTheBlamedCommit(t *testing.T) {
 	then := func(commit string) Version {
 		return map[string]Version{reviewed: file(lines...), blamed: file(old...)}[commit]
 	}
-	if got, want := a.Standing(then, file(append([]string{"x"}, lines...)...), "b.go", diff.Diff{}), (Standing{Path: "b.go", Line: 14}); got != want {
+	if got, want := a.Standing(then, file(append([]string{"x"}, lines...)...), "b.go", &diff.Diff{}), (Standing{Path: "b.go", Line: 14}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got, want := a.Standing(then, file(with(lines, 13, "other")...), "b.go", diff.Diff{}), (Standing{Outdated: true}); got != want {
+	if got, want := a.Standing(then, file(with(lines, 13, "other")...), "b.go", &diff.Diff{}), (Standing{Outdated: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
 func TestStandingOnTheOldSide(t *testing.T) {
 	const deletes = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -8,5 +8,4 @@\n line 8 of it\n line 9 of it\n-line 10 of it\n line 11 of it\n line 12 of it\n"
-	parse := func(text string) diff.Diff {
+	parse := func(text string) *diff.Diff {
+		if text == "unknown" {
+			return nil
+		}
 		d, err := diff.Parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d
+		return &d
 	}
 	lines := numbered(20)
 	deletion := "@@ -8,5 +8,4 @@\n line 8 of it\n line 9 of it\n-line 10 of it"
@@ -196,7 +216,7 @@ func TestStandingOverEdits(t *testing.T) {
 			}
 		}
 		a := Anchor{Path: "a.go", Side: New, Line: n, Commits: []string{reviewed}, Hunk: hunkOf(lines, n)}
-		got := a.Standing(func(string) Version { return file(lines...) }, file(now...), "a.go", diff.Diff{})
+		got := a.Standing(func(string) Version { return file(lines...) }, file(now...), "a.go", &diff.Diff{})
 		switch {
 		case touched && !got.Outdated:
 			t.Errorf("%q at %d of %q stands at %+v of %q", kept, n, lines, got, now)
@@ -224,6 +244,10 @@ func TestRenamed(t *testing.T) {
 		if got := Renamed(before, tt.candidates); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+	usual := []byte(strings.Repeat("}\n\n{\n", 20) + "one of a kind\n")
+	if got := Renamed(usual, map[string][]byte{"b.go": []byte(strings.Repeat("}\n\n{\n", 20) + "another line\n")}); got != "" {
+		t.Errorf("what has nothing but brackets in common is taken for %q", got)
 	}
 	if got := Renamed(nil, map[string][]byte{"b.go": nil}); got != "" {
 		t.Errorf("an empty file is renamed to %q", got)

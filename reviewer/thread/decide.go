@@ -71,6 +71,7 @@ const (
 type Case struct {
 	Item      Item
 	Thread    Thread     // as it stands now
+	Text      string     // of the reply that the item makes
 	Said      Said       // what was replied before
 	Judgement *Judgement // of the triage; nil without one
 	Checks    Checks
@@ -117,6 +118,7 @@ const (
 	InvalidNotAllowed  Reason = "invalid_not_allowed"
 	TriageForbids      Reason = "triage_forbids"
 	HumanDecisionOpen  Reason = "human_decision_open"
+	Disputed           Reason = "disputed"
 	ChecksNotRun       Reason = "checks_not_run"
 	ChecksPending      Reason = "checks_pending"
 	ChecksFailing      Reason = "checks_failing"
@@ -148,6 +150,7 @@ var reasonTexts = map[Reason]string{
 	InvalidNotAllowed:  "--allow-invalid-resolution isn't given",
 	TriageForbids:      "the triage has can_resolve_after_checks false",
 	HumanDecisionOpen:  "the triage requires a human decision, and the payload has no human_decision",
+	Disputed:           "somebody has spoken or reopened it since the account replied with the same words — look at it anew, and say what is new",
 	ChecksNotRun:       "checks_run lacks some of the triage's checks_to_run",
 	ChecksPending:      "the head's checks are pending",
 	ChecksFailing:      "the head's checks fail",
@@ -192,7 +195,10 @@ func (c Case) reply() Step {
 	if c.Thread.Resolved {
 		return Step{Already, AlreadyResolved}
 	}
-	if c.Said.Stands(c.Thread) {
+	if c.undecided() {
+		return Step{Withheld, HumanDecisionOpen}
+	}
+	if c.Said.Stands(c.Thread, c.Text) {
 		return Step{Already, AlreadyReplied}
 	}
 	if missing := c.evidence(); missing != NoReason {
@@ -209,6 +215,12 @@ func (c Case) reply() Step {
 		return Step{Due, how}
 	}
 	return Step{Planned, how}
+}
+
+// undecided tells whether the triage left the conversation to a person, who hasn't
+// decided.
+func (c Case) undecided() bool {
+	return c.Judgement != nil && c.Judgement.RequiresHumanDecision && !said(c.Item.HumanDecision)
 }
 
 // evidence is what a reply lacks.
@@ -241,7 +253,7 @@ func (c Case) resolve() Step {
 	case !c.Item.ResolveRequested:
 		return Step{NotAsked, NotRequested}
 	}
-	for _, missing := range []func() Reason{c.triage, c.ground, c.checks} {
+	for _, missing := range []func() Reason{c.people, c.ground, c.checks} {
 		if reason := missing(); reason != NoReason {
 			return Step{Withheld, reason}
 		}
@@ -258,17 +270,18 @@ func (c Case) resolve() Step {
 	return Step{Status: Planned}
 }
 
-// triage is what the triage has against closing.
-func (c Case) triage() Reason {
+// people is what people have against closing: those who spoke, and those who made
+// the triage.
+func (c Case) people() Reason {
 	j := c.Judgement
 	switch {
+	case c.Said.Disputed(c.Thread, c.Text):
+		return Disputed
 	case j == nil:
 		return NoReason
-	case j.RequiresHumanDecision:
-		if !said(c.Item.HumanDecision) {
-			return HumanDecisionOpen
-		}
-	case !j.CanResolveAfterChecks:
+	case c.undecided():
+		return HumanDecisionOpen
+	case !j.RequiresHumanDecision && !j.CanResolveAfterChecks: // a person's decision goes before
 		return TriageForbids
 	}
 	for _, check := range j.ChecksToRun {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"review-bot/sentinel"
 )
 
 // good is a case of the class in which nothing is missing: the reply and the
@@ -16,7 +18,7 @@ func good(class Classification) Case {
 			FixSummary: "done", CommitSHA: "0123456", ReplyBody: "because",
 		},
 		Thread: Thread{ID: ID{1, 2}, Outdated: true, CanReply: &yes, CanResolve: &yes, Comments: []Comment{{ID: 2}}},
-		Checks: Passed, Commit: Reachable,
+		Checks: Passed, Commit: Reachable, Text: "words",
 		Rules: Rules{ApplyReplies: true, ApplyResolutions: true, AutoResolve: []Classification{Stale, AlreadyFixed}, AllowInvalid: true},
 	}
 }
@@ -25,6 +27,11 @@ var (
 	due     = Step{Status: Due}
 	planned = Step{Status: Planned}
 )
+
+// replied is a reply before that says so.
+func replied(text string, covers int64, closed bool) Said {
+	return Said{Comment: 3, Covers: covers, Closed: closed, Body: signed(text, sentinel.Reply{Thread: "1:2", Covers: covers, Closed: closed})}
+}
 
 func withheld(r Reason) Step { return Step{Withheld, r} }
 
@@ -53,13 +60,16 @@ func TestDecide(t *testing.T) {
 			answered, func(c *Case) { c.Thread.Resolved, c.Item = true, Item{Classification: c.Item.Classification} },
 			Step{Already, AlreadyResolved}, Step{Already, AlreadyResolved},
 		},
-		"answered":             {answered, func(c *Case) { c.Said = Said{Comment: 3, Covers: 2} }, Step{Already, AlreadyReplied}, due},
-		"answered, newer said": {answered, func(c *Case) { c.Said = Said{Comment: 1, Covers: 1} }, due, due},
-		"reopened":             {answered, func(c *Case) { c.Said = Said{Comment: 3, Covers: 2, Closed: true} }, due, due},
-		"not requested":        {answered, func(c *Case) { c.Item.ResolveRequested = false }, due, Step{NotAsked, NotRequested}},
-		"preview":              {answered, func(c *Case) { c.Rules.ApplyReplies, c.Rules.ApplyResolutions = false, false }, planned, planned},
-		"replies only":         {answered, func(c *Case) { c.Rules.ApplyResolutions = false }, due, planned},
-		"resolutions only":     {answered, func(c *Case) { c.Rules.ApplyReplies = false }, planned, due},
+		"answered":                  {answered, func(c *Case) { c.Said = replied("words", 2, false) }, Step{Already, AlreadyReplied}, due},
+		"answered in other words":   {answered, func(c *Case) { c.Said = replied("other words", 2, false) }, due, due},
+		"answered, newer said":      {answered, func(c *Case) { c.Said = replied("words", 1, false) }, due, withheld(Disputed)},
+		"answered, newer answered":  {answered, func(c *Case) { c.Said = replied("other words", 1, false) }, due, due},
+		"reopened":                  {answered, func(c *Case) { c.Said = replied("words", 2, true) }, due, withheld(Disputed)},
+		"reopened, and more is new": {answered, func(c *Case) { c.Said = replied("other words", 2, true) }, due, due},
+		"not requested":             {answered, func(c *Case) { c.Item.ResolveRequested = false }, due, Step{NotAsked, NotRequested}},
+		"preview":                   {answered, func(c *Case) { c.Rules.ApplyReplies, c.Rules.ApplyResolutions = false, false }, planned, planned},
+		"replies only":              {answered, func(c *Case) { c.Rules.ApplyResolutions = false }, due, planned},
+		"resolutions only":          {answered, func(c *Case) { c.Rules.ApplyReplies = false }, planned, due},
 
 		// Evidence.
 		"no fix summary":                 {[]Classification{Valid}, func(c *Case) { c.Item.FixSummary = " \n" }, withheld(NoFixSummary), due},
@@ -110,7 +120,7 @@ func TestDecide(t *testing.T) {
 			}, due, withheld(ChecksNotRun),
 		},
 		"a decision is open": {
-			answered, func(c *Case) { c.Judgement = &Judgement{RequiresHumanDecision: true} }, due, withheld(HumanDecisionOpen),
+			answered, func(c *Case) { c.Judgement = &Judgement{RequiresHumanDecision: true} }, withheld(HumanDecisionOpen), withheld(HumanDecisionOpen),
 		},
 		"a decision was made": {
 			answered, func(c *Case) { c.Judgement, c.Item.HumanDecision = &Judgement{RequiresHumanDecision: true}, "fix it" }, due, due,

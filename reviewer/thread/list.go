@@ -54,7 +54,7 @@ func (s Scene) Conversations() []Conversation {
 			r := byID[c.ID]
 			t.Comments = append(t.Comments, Comment{
 				ID: r.ID, Author: r.Author.Login, AuthorKind: kindOf(c), Body: r.Body, Created: r.Created, Updated: r.Updated, URL: r.URL,
-				Ours: r.Author.ID == s.Account && s.Account != 0,
+				Ours: r.Author.ID == s.Account,
 			})
 			if role, id, ok := c.Claim(); ok && t.Role == "" {
 				t.Role, t.FindingID = role, id

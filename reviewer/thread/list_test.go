@@ -23,12 +23,12 @@ func says(id, review int64, by int64, path string, line int, body string) Remark
 
 func TestConversations(t *testing.T) {
 	marker := "x\n\n<!-- review-bot-finding:security/1f3c9a2b head=" + reviewed + " sev=high cat=logic key=abcd v=1 -->"
-	old := says(14, 7, 2, "a.go", 0, "old")
+	old := says(10, 7, 2, "a.go", 0, "old")
 	old.OldLine, old.Anchor.Side, old.Anchor.Line = 3, Old, 3
 	closed := says(12, 8, 1, "b.go", 3, "closed")
 	closed.Resolver = finding.User{ID: 2, Login: "bob"}
 	remarks := []Remark{
-		says(11, 7, 3, "a.go", 3, marker), says(20, 7, 1, "a.go", 3, "why?"), says(13, 9, 1, "a.go", 3, "me, too"), old, closed,
+		says(11, 7, 3, "a.go", 3, marker), says(20, 7, 1, "a.go", 3, "why?\n\n<!-- review-bot-finding:logic/00000000 -->"), says(13, 9, 1, "a.go", 3, "me, too"), old, closed,
 		says(15, 9, -2, "a.go", 1, "build"), says(16, 9, -1, "a/z.go", 1, "gone"), says(21, 8, 2, "b.go", 3, "good"),
 	}
 	yes := true
@@ -49,9 +49,9 @@ func TestConversations(t *testing.T) {
 	}
 	want := []string{
 		"9:15|a.go|new||||gitea-actions:bot",
-		"7:11|a.go|new|security|1f3c9a2b||review-bot:bot alice:user",
+		"7:11|a.go|new|security|1f3c9a2b||review-bot:bot alice:bot",
 		"9:13|a.go|new||||alice:user",
-		"7:14|a.go|old||||bob:user",
+		"7:10|a.go|old||||bob:user",
 		"9:16|a/z.go|new||||Ghost:deleted",
 		"8:12|b.go|new|||bob|alice:user bob:user",
 	}

@@ -1,11 +1,14 @@
 package thread
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
+	"text/template/parse"
 	"unicode/utf8"
 
 	"review-bot/reviewer/untrusted"
@@ -40,18 +43,27 @@ func SaidIn(t Thread, elsewhere []Comment) Said {
 	return said
 }
 
-// Stands tells whether the last reply still answers all that was said. It doesn't
-// if somebody has reopened the conversation since it was closed.
-func (s Said) Stands(t Thread) bool {
-	if s.Comment == 0 || s.Closed && !t.Resolved {
-		return false
-	}
-	for _, c := range t.Comments {
-		if c.ID > s.Covers && !s.replies[c.ID] {
-			return false
-		}
-	}
-	return true
+// Stands tells whether the last reply says the text, and still answers all that was
+// said. It doesn't if somebody has reopened the conversation since it was closed.
+func (s Said) Stands(t Thread, text string) bool { return s.says(text) && !s.overtaken(t) }
+
+// Disputed tells whether somebody has spoken, or reopened the conversation, since
+// the account replied with the very same text. Whoever wrote that text knew
+// nothing of it.
+func (s Said) Disputed(t Thread, text string) bool { return s.says(text) && s.overtaken(t) }
+
+func (s Said) says(text string) bool {
+	_, said, ok := sentinel.FindReply(s.Body)
+	return ok && words(said) == words(text) || ok && strings.HasSuffix(words(said), "\n\n"+words(text)) // behind a quote
+}
+
+// words is a text as servers may give it back.
+func words(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+func (s Said) overtaken(t Thread) bool {
+	return s.Closed && !t.Resolved || slices.ContainsFunc(t.Comments, func(c Comment) bool { return c.ID > s.Covers && !s.replies[c.ID] })
 }
 
 // Noted is the last reply's text with the note that the conversation was closed
@@ -97,26 +109,64 @@ func ParseTemplate(name, text string) (*Template, error) {
 		return nil, err // it names the template and the line
 	}
 	t := &Template{parsed}
+	if place := unfilled(parsed); place != "" {
+		return nil, fmt.Errorf("template %s: nothing fills %s — the places are {{.Classification}}, {{.FixSummary}}, {{.ReplyBody}}, {{.HumanDecision}}, {{.CommitSHA}}, {{.Verification}}, {{.ChecksRun}}", name, place)
+	}
 	for _, c := range Classifications {
-		full := replyData{c, "a", "b", "c", "0123456", []string{"d"}, []string{"e"}}
-		for _, data := range []replyData{full, {Classification: c}} {
-			text, err := t.execute(data)
-			if err != nil {
-				return nil, err
-			}
-			if p := placeholder.FindString(text); p != "" {
-				return nil, fmt.Errorf("template %s: the place %s isn't filled — the places are .Classification, .FixSummary, .ReplyBody, .HumanDecision, .CommitSHA, .Verification, .ChecksRun", name, p)
-			}
+		full := replyData{c, "a", "b", "c", "0123456", []string{"d", "d"}, []string{"e", "e"}}
+		text, err := t.execute(full)
+		if err == nil {
+			_, err = t.execute(replyData{Classification: c})
 		}
-		if text, _ := t.execute(full); strings.TrimSpace(text) == "" {
+		if err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("template %s: it says nothing about what is %s", name, c)
 		}
 	}
 	return t, nil
 }
 
+// unfilled is the first place in a template's own text that other languages would
+// fill, or "".
+func unfilled(t *template.Template) string {
+	for _, part := range t.Templates() {
+		if part.Tree == nil {
+			continue
+		}
+		if place := unfilledIn(part.Root); place != "" {
+			return place
+		}
+	}
+	return ""
+}
+
+func unfilledIn(node parse.Node) string {
+	switch n := node.(type) {
+	case *parse.TextNode:
+		return placeholder.FindString(string(n.Text))
+	case *parse.ListNode:
+		if n == nil {
+			return ""
+		}
+		for _, inner := range n.Nodes {
+			if place := unfilledIn(inner); place != "" {
+				return place
+			}
+		}
+	case *parse.IfNode:
+		return cmp.Or(unfilledIn(n.List), unfilledIn(n.ElseList))
+	case *parse.WithNode:
+		return cmp.Or(unfilledIn(n.List), unfilledIn(n.ElseList))
+	case *parse.RangeNode:
+		return cmp.Or(unfilledIn(n.List), unfilledIn(n.ElseList))
+	}
+	return ""
+}
+
 // placeholder is what other template languages, and slips, leave in a text.
-var placeholder = regexp.MustCompile(`<no value>|\{\{.{0,40}?\}\}|\$\{[^}]{0,40}\}|\{\{|\}\}`)
+var placeholder = regexp.MustCompile(`\$\{[^}\n]{0,40}\}|\}\}`)
 
 func (t *Template) execute(data replyData) (string, error) {
 	var b strings.Builder
@@ -132,9 +182,9 @@ var errEmptyReply = errors.New("the template makes an empty reply of it")
 // blankLines is what places leave that weren't filled.
 var blankLines = regexp.MustCompile(`\n{3,}`)
 
-// Reply is the text of a reply, its marker included. What the payload says is made
-// safe and masked by redact: it may repeat what strangers wrote.
-func (t *Template) Reply(item Item, to Thread, redact func(string) string) (string, error) {
+// Text is the text of a reply. What the payload says is made safe, as it may repeat
+// what strangers wrote, and secrets are masked by redact.
+func (t *Template) Text(item Item, redact func(string) string) (string, error) {
 	data := replyData{
 		Classification: item.Classification, CommitSHA: item.CommitSHA, FixSummary: untrusted.Markdown(redact(item.FixSummary)),
 		ReplyBody: untrusted.Markdown(redact(item.ReplyBody)), HumanDecision: untrusted.Markdown(redact(item.HumanDecision)),
@@ -157,7 +207,12 @@ func (t *Template) Reply(item Item, to Thread, redact func(string) string) (stri
 		// Cut text may have lost the end of a fence; made safe once more it hasn't.
 		text = untrusted.Markdown(string([]rune(text)[:maxReply])) + "\n\n(cut here)"
 	}
-	return signed(text, sentinel.Reply{Thread: to.ID.String(), Covers: to.Newest()}), nil
+	return redact(text), nil // once more: making it safe takes away what a secret was hidden by
+}
+
+// Signed is a reply with its marker: that it answers all that was said so far.
+func Signed(text string, to Thread) string {
+	return signed(text, sentinel.Reply{Thread: to.ID.String(), Covers: to.Newest()})
 }
 
 // Quoting is a reply as a comment under the pull request, behind what it answers.
@@ -176,5 +231,5 @@ func Quoting(reply string, to Thread, redact func(string) string) string {
 	if said != "" {
 		quote += "\n> " + said
 	}
-	return quote + "\n\n" + reply
+	return redact(quote) + "\n\n" + reply
 }

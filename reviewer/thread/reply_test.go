@@ -34,10 +34,11 @@ func TestReply(t *testing.T) {
 	} {
 		item := full
 		item.Classification = class
-		text, err := builtIn(t).Reply(item, about, plain)
+		text, err := builtIn(t).Text(item, plain)
 		if err != nil {
 			t.Fatal(err)
 		}
+		text = Signed(text, about)
 		want += `
 
 The loop ends at the last element.
@@ -62,7 +63,7 @@ Checks run:
 			t.Errorf("%s:\n%s\nwant\n%s", class, text, want)
 		}
 		item = Item{Classification: class, ReplyBody: "No."}
-		if text, err = builtIn(t).Reply(item, about, plain); err != nil || strings.Count(text, "\n") != 4 || strings.Contains(text, "in ") && class == Valid {
+		if text, err = builtIn(t).Text(item, plain); err != nil || strings.Count(text, "\n") != 2 || strings.Contains(text, "in ") && class == Valid {
 			t.Errorf("%s, little: %v\n%s", class, err, text)
 		}
 		if strings.Contains(strings.ToLower(text), "resolve") || strings.Contains(strings.ToLower(text), "close") {
@@ -73,14 +74,14 @@ Checks run:
 
 // What a payload says may repeat what strangers wrote.
 func TestReplyIsSafe(t *testing.T) {
-	bad := "@everyone ![x](https://evil.example/x.png) <!-- review-bot:security v=1 -->\n<img src=x> secret-token\n\n<!-- review-bot-reply:1:2 covers=999 -->"
+	bad := "@everyone ![x](https://evil.example/x.png) <!-- review-bot:security v=1 -->\n<img src=x> secret-token secret\u200b-token\n\n<!-- review-bot-reply:1:2 covers=999 -->"
 	item := Item{Classification: Valid, FixSummary: bad, ReplyBody: bad, HumanDecision: bad, Verification: []string{bad}, ChecksRun: []string{bad}}
 	redact := func(s string) string { return strings.ReplaceAll(s, "secret-token", "********") }
-	text, err := builtIn(t).Reply(item, about, redact)
+	text, err := builtIn(t).Text(item, redact)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = Quoting(text, about, redact)
+	text = Quoting(Signed(text, about), about, redact)
 	for _, never := range []string{"<!-- review-bot:", "secret-token", "<img", "![", " @everyone", "\n@everyone"} {
 		if strings.Contains(text, never) {
 			t.Errorf("%q is in\n%s", never, text)
@@ -100,15 +101,12 @@ func TestReplyIsSafe(t *testing.T) {
 
 func TestReplyIsBounded(t *testing.T) {
 	item := Item{Classification: Valid, FixSummary: strings.Repeat("word ", 4000) + "\n\n```\n" + strings.Repeat("code\n", 4000) + "```"}
-	text, err := builtIn(t).Reply(item, about, plain)
+	text, err := builtIn(t).Text(item, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len([]rune(text)); n > maxReply+200 || n < maxReply/2 || !strings.Contains(text, "(cut here)") {
-		t.Errorf("%d characters, ends in %q", n, text[len(text)-80:])
-	}
-	if _, _, ok := sentinel.FindReply(text); !ok {
-		t.Error("the marker is cut off")
+		t.Errorf("%d characters, ends in %q", n, text[len(text)-20:])
 	}
 }
 
@@ -119,12 +117,16 @@ func TestParseTemplate(t *testing.T) {
 		"{{if .FixSummary}}{{.Nothing}}{{end}}": "Nothing",
 		"{{if eq .Classification \"stale\"}}{{.Nothing}}{{end}}x": "Nothing",
 		"{{range .Verification}}{{.Name}}{{end}}":                 "Name",
-		"Done: ${fix_summary}":                                    "the place ${fix_summary} isn't filled",
-		"Done: {{ \"{{\" }}commit}}":                              "the place {{commit}} isn't filled",
-		"Done }}":                                                 "the place }} isn't filled",
+		"Done: ${fix_summary}":                                    "nothing fills ${fix_summary}",
+		"Done: {{ \"{{\" }}commit}}":                              "nothing fills }}",
+		"Done }}":                                                 "nothing fills }}",
 		"":                                                        "says nothing about what is valid",
-		" {{with .Nix}}":                                          "unexpected EOF",
-		"{{if ne .Classification \"stale\"}}x{{end}}": "says nothing about what is stale",
+		"{{if gt (len .Verification) 5}}${TODO}{{end}}x": "nothing fills ${TODO}",
+		"x{{range .Verification}}{{else}}${TODO}{{end}}": "nothing fills ${TODO}",
+		"x{{with .ReplyBody}}${TODO}{{end}}":             "nothing fills ${TODO}",
+		"{{define \"part\"}}${TODO}{{end}}x":             "nothing fills ${TODO}",
+		" {{with .Nix}}":                                 "unexpected EOF",
+		"{{if ne .Classification \"stale\"}}x{{end}}":    "says nothing about what is stale",
 	} {
 		_, err := ParseTemplate("mine.md", text)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "mine.md") {
@@ -135,14 +137,14 @@ func TestParseTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := mine.Reply(Item{Classification: Stale, ReplyBody: "a {{.Template}} of ${x}"}, about, plain); err != nil || !strings.HasPrefix(text, "stale: a {{.Template}} of ") {
+	if text, err := mine.Text(Item{Classification: Stale, ReplyBody: "a {{.Template}} of ${x}"}, plain); err != nil || !strings.HasPrefix(text, "stale: a {{.Template}} of ") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	empty, err := ParseTemplate("mine.md", "{{.ReplyBody}}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := empty.Reply(Item{Classification: Stale, ReplyBody: " "}, about, plain); err == nil {
+	if _, err := empty.Text(Item{Classification: Stale, ReplyBody: " "}, plain); err == nil {
 		t.Error("an empty reply is one")
 	}
 }
@@ -165,6 +167,8 @@ func TestSaid(t *testing.T) {
 		"answered, newer":                {[]Comment{root, ours(350, marker(345, false)), {ID: 351}}, nil, false, false, 350},
 		"answered between":               {[]Comment{root, {ID: 349}, ours(350, marker(345, false))}, nil, false, false, 350},
 		"answered twice":                 {[]Comment{root, ours(350, marker(345, false)), {ID: 351}, ours(352, marker(351, false))}, nil, false, true, 352},
+		"answered by two runs at once":   {[]Comment{root, ours(350, marker(345, false)), ours(351, marker(345, false))}, nil, false, true, 351},
+		"answered here after there":      {[]Comment{root, {ID: 355}, ours(360, marker(355, false))}, []Comment{ours(350, marker(345, false))}, false, true, 360},
 		"our own words are new":          {[]Comment{root, ours(350, marker(345, false)), ours(351, "one more thing")}, nil, false, false, 350},
 		"what was answered is deleted":   {[]Comment{root, ours(350, marker(349, false))}, nil, false, true, 350},
 		"reopened":                       {[]Comment{root, ours(350, marker(345, true))}, nil, false, false, 350},
@@ -178,9 +182,19 @@ func TestSaid(t *testing.T) {
 	} {
 		thread := Thread{ID: ID{12, 345}, Resolved: tt.resolved, Comments: tt.comments}
 		said := SaidIn(thread, tt.elsewhere)
-		if said.Comment != tt.comment || said.Stands(thread) != tt.stands {
-			t.Errorf("%s: %+v, stands: %t", name, said, said.Stands(thread))
+		if said.Comment != tt.comment || said.Stands(thread, "text") != tt.stands {
+			t.Errorf("%s: %+v, stands: %t", name, said, said.Stands(thread, "text"))
 		}
+	}
+	// What is said in other words isn't said yet, and disputes nothing.
+	newer := Thread{ID: ID{12, 345}, Comments: []Comment{root, ours(350, marker(345, false)), {ID: 351}}}
+	said := SaidIn(newer, nil)
+	if said.Stands(newer, "other") || said.Disputed(newer, "other") || !said.Disputed(newer, " text\r\n") {
+		t.Errorf("%+v", said)
+	}
+	quoted := SaidIn(newer, []Comment{ours(360, "> hm\n\n"+marker(351, false))})
+	if !quoted.Stands(newer, "text") || quoted.Stands(newer, "ext") {
+		t.Errorf("%+v", quoted)
 	}
 	text, ok := SaidIn(Thread{ID: ID{12, 345}, Comments: []Comment{root, ours(350, marker(345, false))}}, nil).Noted()
 	if !ok || text != marker(345, true) {

@@ -12,6 +12,7 @@ package thread
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -58,7 +59,7 @@ type AuthorKind string
 // The kinds.
 const (
 	KindUser    AuthorKind = "user"
-	KindBot     AuthorKind = "bot"     // a system account, a name such as renovate[bot] or review-bot, or a comment with a marker of this bot
+	KindBot     AuthorKind = "bot"     // a system account, a name such as renovate[bot] or review-bot, or a comment with a marker of this bot, which anybody can write
 	KindDeleted AuthorKind = "deleted" // the account is gone
 )
 
@@ -88,7 +89,7 @@ type Thread struct {
 	URL        string     `json:"url"`
 	CanResolve *bool      `json:"can_resolve"` // nil: it isn't known without trying
 	CanReply   *bool      `json:"can_reply"`   // likewise
-	Role       string     `json:"role"`        // that the marker of one of this bot's comments claims; "" without one
+	Role       string     `json:"role"`        // that the first marker in it claims, which anybody can write; "" without one
 	FindingID  string     `json:"finding_id"`  // likewise
 	Comments   []Comment  `json:"comments"`    // oldest first; one at least
 }
@@ -107,3 +108,9 @@ type Comment struct {
 
 // Newest is the id of the newest comment.
 func (t Thread) Newest() int64 { return t.Comments[len(t.Comments)-1].ID }
+
+// SaysSame tells whether the same was said as when the conversation was read
+// before, and whether it is as open as it was.
+func (t Thread) SaysSame(was Thread) bool {
+	return t.Resolved == was.Resolved && slices.EqualFunc(t.Comments, was.Comments, func(a, b Comment) bool { return a.ID == b.ID && a.Body == b.Body })
+}

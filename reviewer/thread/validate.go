@@ -45,31 +45,32 @@ const (
 // paths and at most 100, the triage is zero. No problem shows more than 60
 // characters of a value, or anything of a reason or reply.
 func ParseTriage(data []byte) (Triage, []Problem) {
-	return parse[Triage](data, payloads().triage, "threads")
+	triage, problems := parsePayload[Triage](data, payloads().triage, "threads")
+	if found := triage.twice(); len(found) > 0 {
+		return Triage{}, finish(found)
+	}
+	return triage, problems
 }
 
 // ParseSettlement reads a settlement, as strictly as [ParseTriage] reads a triage.
 // Optional texts that are absent are "".
 func ParseSettlement(data []byte) (Settlement, []Problem) {
-	return parse[Settlement](data, payloads().settle, "items")
+	return parsePayload[Settlement](data, payloads().settle, "items")
 }
 
 // Check tells what of a triage doesn't fit the conversations that it was asked
-// for: each is to be judged once, and no other. What the schema forbids within a
-// judgement is found here, too, for a triage that wasn't parsed.
-func (t Triage) Check(selected []Thread) []Problem {
-	var found []placed
-	wanted, first := idsOf(selected), map[ID]int{}
+// for: each is to be judged once, and no other. all are those of the pull request,
+// to say why one isn't among them. What a triage that was parsed can't have is
+// found here, too.
+func (t Triage) Check(selected, all []Thread) []Problem {
+	found := t.twice()
+	wanted, judged := idsOf(selected), map[ID]bool{}
 	for i, j := range t.Threads {
 		at := func(key string) place { return place{"threads", i, key} }
-		if before, twice := first[j.ThreadID]; twice {
-			found = append(found, placed{at("thread_id"), stands(j.ThreadID, "threads", before)})
-		} else {
-			first[j.ThreadID] = i
-			if !wanted[j.ThreadID] {
-				found = append(found, placed{at("thread_id"), j.ThreadID.String() + " is not among the selected conversations"})
-			}
+		if !judged[j.ThreadID] && !wanted[j.ThreadID] {
+			found = append(found, placed{at("thread_id"), j.ThreadID.String() + unselected(j.ThreadID, all)})
 		}
+		judged[j.ThreadID] = true
 		if j.RequiresHumanDecision && j.CanResolveAfterChecks {
 			found = append(found, placed{at("can_resolve_after_checks"), notResolvable})
 		}
@@ -79,8 +80,8 @@ func (t Triage) Check(selected []Thread) []Problem {
 	}
 	var missing []string
 	for _, thread := range selected {
-		if _, judged := first[thread.ID]; !judged {
-			first[thread.ID] = -1
+		if !judged[thread.ID] {
+			judged[thread.ID] = true
 			missing = append(missing, thread.ID.String())
 		}
 	}
@@ -132,6 +133,33 @@ func (s Settlement) Check(pr int64, threads []Thread, triage *Triage) []Problem 
 	return finish(found)
 }
 
+// twice finds the conversations that are judged more than once.
+func (t Triage) twice() (found []placed) {
+	first := map[ID]int{}
+	for i, j := range t.Threads {
+		if before, twice := first[j.ThreadID]; twice {
+			found = append(found, placed{place{"threads", i, "thread_id"}, stands(j.ThreadID, "threads", before)})
+			continue
+		}
+		first[j.ThreadID] = i
+	}
+	return found
+}
+
+// unselected says why a conversation isn't among the selected ones.
+func unselected(id ID, all []Thread) string {
+	i := slices.IndexFunc(all, func(t Thread) bool { return t.ID == id })
+	switch {
+	case i < 0:
+		return " is no conversation of the pull request"
+	case all[i].Resolved:
+		return " is not among the selected conversations: it is resolved (--all selects it)"
+	case all[i].Outdated:
+		return " is not among the selected conversations: its line no longer stands at the head (--include-outdated selects it)"
+	}
+	return " is not among the selected conversations"
+}
+
 func idsOf(threads []Thread) map[ID]bool {
 	ids := map[ID]bool{}
 	for _, thread := range threads {
@@ -144,8 +172,8 @@ func stands(id ID, list string, i int) string {
 	return fmt.Sprintf("%s stands in %s already", id, place{list, i})
 }
 
-// parse reads a payload whose entries stand in the given list.
-func parse[T any](data []byte, schema *jsonschema.Schema, list string) (value T, problems []Problem) {
+// parsePayload reads a payload whose entries stand in the given list.
+func parsePayload[T any](data []byte, schema *jsonschema.Schema, list string) (value T, problems []Problem) {
 	root, found, ok := read(data)
 	if ok {
 		found = append(found, misfits(schema, root)...)

@@ -148,7 +148,9 @@ var badTriages = map[string]struct {
 	"files, many":     {badJudgement(`["a.go"]`, textList(101)), []string{"$.threads[0].files_to_change: has 101 entries, and may have 100"}},
 	"inspect, many":   {badJudgement(`"files_to_inspect":[]`, `"files_to_inspect":`+textList(101)), []string{"$.threads[0].files_to_inspect: has 101 entries, and may have 100"}},
 	"inspect, a lot":  {badJudgement(`"files_to_inspect":[]`, `"files_to_inspect":`+textList(777)), []string{"$.threads[0].files_to_inspect: has more than 500 entries, and may have 100"}},
-	"checks, many":    {badJudgement(`["go test ./..."]`, textList(51)), []string{"$.threads[0].checks_to_run: has 51 entries, and may have 50"}},
+	"twice":           {triageOf(goodJudgement, goodJudgement), []string{"$.threads[1].thread_id: 1:2 stands in $.threads[0] already"}},
+	"checks, blank":   {badJudgement(`["go test ./..."]`, `[" "]`), []string{"$.threads[0].checks_to_run[0]: is blank"}},
+	"checks, many":    {badJudgement(`["go test ./..."]`, textList(21)), []string{"$.threads[0].checks_to_run: has 21 entries, and may have 20"}},
 	"checks, long":    {badJudgement(`["go test ./..."]`, `["`+strings.Repeat("a", 301)+`"]`), []string{"$.threads[0].checks_to_run[0]: is 301 characters long, and may have 300"}},
 
 	"switch, a text": {badJudgement(`"requires_human_decision":false`, `"requires_human_decision":"false"`), []string{"$.threads[0].requires_human_decision: a text is not true or false"}},
@@ -269,7 +271,7 @@ func TestParseTriage(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if problems := got.Check(threads); problems != nil {
+	if problems := got.Check(threads, threads); problems != nil {
 		t.Error(problems)
 	}
 }
@@ -350,6 +352,7 @@ func TestParseIsQuick(t *testing.T) {
 
 func TestTriageCheck(t *testing.T) {
 	threads, whole := judged(16)
+	all := append(slices.Clone(threads), Thread{ID: ID{90, 90}, Resolved: true, Outdated: true}, Thread{ID: ID{91, 91}, Outdated: true}, Thread{ID: ID{92, 92}})
 	for name, test := range map[string]struct {
 		change func(t *Triage)
 		want   []string
@@ -362,7 +365,18 @@ func TestTriageCheck(t *testing.T) {
 			"$.threads: leaves out selected conversations: 2:1001", "$.threads[1].thread_id: 1:1000 stands in $.threads[0] already",
 		}},
 		"not selected": {func(t *Triage) { t.Threads = append(t.Threads, fullJudgement, fullJudgement) }, []string{
-			"$.threads[16].thread_id: 1:2 is not among the selected conversations", "$.threads[17].thread_id: 1:2 stands in $.threads[16] already",
+			"$.threads[16].thread_id: 1:2 is no conversation of the pull request", "$.threads[17].thread_id: 1:2 stands in $.threads[16] already",
+		}},
+		"resolved, outdated, filtered out": {func(t *Triage) {
+			for _, id := range []ID{{90, 90}, {91, 91}, {92, 92}} {
+				j := fullJudgement
+				j.ThreadID = id
+				t.Threads = append(t.Threads, j)
+			}
+		}, []string{
+			"$.threads[16].thread_id: 90:90 is not among the selected conversations: it is resolved (--all selects it)",
+			"$.threads[17].thread_id: 91:91 is not among the selected conversations: its line no longer stands at the head (--include-outdated selects it)",
+			"$.threads[18].thread_id: 92:92 is not among the selected conversations",
 		}},
 		"ten left out": {func(t *Triage) { t.Threads = t.Threads[:6] }, []string{
 			"$.threads: leaves out selected conversations: 7:1006, 8:1007, 9:1008, 10:1009, 11:1010, 12:1011, 13:1012, 14:1013, 15:1014, 16:1015",
@@ -380,12 +394,12 @@ func TestTriageCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			triage := Triage{slices.Clone(whole.Threads)}
 			test.change(&triage)
-			if diff := cmp.Diff(test.want, problemLines(triage.Check(threads))); diff != "" {
+			if diff := cmp.Diff(test.want, problemLines(triage.Check(threads, all))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	if got := problemLines(Triage{}.Check(append(threads[:1:1], threads[0]))); !slices.Equal(got, []string{"$.threads: leaves out selected conversations: 1:1000"}) {
+	if got := problemLines(Triage{}.Check(append(threads[:1:1], threads[0]), threads)); !slices.Equal(got, []string{"$.threads: leaves out selected conversations: 1:1000"}) {
 		t.Errorf("selected twice: %q", got)
 	}
 }
