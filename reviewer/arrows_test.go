@@ -85,7 +85,8 @@ var arrows = map[string]row{
 			"sentinel", "prompts", "escalation", "reviewer", "reviewer/diff", "reviewer/untrusted", "reviewer/finding",
 			"reviewer/config", "reviewer/gitea", "reviewer/openai", "reviewer/thread",
 		},
-		libs: []string{kong, conc},
+		libs:  []string{kong, conc},
+		tests: []string{jsonschema},
 	},
 	"cmd/demo": {
 		ours: []string{

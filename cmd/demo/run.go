@@ -71,6 +71,9 @@ func (runCmd) Run(w *world) (err error) {
 			tb.Fatalf("%v", err)
 		}
 		show(tb, w, s)
+		if err := s.work(w.ctx, w, bot, srv); err != nil {
+			tb.Fatalf("%v", err)
+		}
 	})
 }
 
@@ -101,13 +104,8 @@ type job struct {
 
 // review runs the real program, as a job would, and returns its log.
 func (j job) review(ctx context.Context, w *world, bot string, model modelServer, srv *giteatest.Server, s shop) (string, error) {
-	cmd := exec.CommandContext(ctx, bot, "--role", j.role)
-	cmd.Env = []string{
-		"PATH=" + w.env("PATH"), "HOME=" + w.env("HOME"),
-		"GITHUB_SERVER_URL=" + srv.URL, "GITHUB_REPOSITORY=" + s.repo.FullName(),
-		fmt.Sprintf("GITHUB_REF=refs/pull/%d/head", s.pull.Index),
-		"GITEA_TOKEN=" + j.as.Token, "REVIEW_BOT_MODEL=" + model.name, "OPENAI_API_KEY=" + model.key,
-	}
+	cmd := s.command(ctx, w, bot, srv, j.as, "--role", j.role)
+	cmd.Env = append(cmd.Env, "REVIEW_BOT_MODEL="+model.name, "OPENAI_API_KEY="+model.key)
 	if model.url != "" {
 		cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+model.url)
 	}
@@ -118,6 +116,28 @@ func (j job) review(ctx context.Context, w *world, bot string, model modelServer
 		return log.String(), fmt.Errorf("review-bot --role %s: %w", j.role, err)
 	}
 	return log.String(), nil
+}
+
+// command is the real program on the shop's pull request, run by a user.
+func (s shop) command(ctx context.Context, w *world, bot string, srv *giteatest.Server, as *giteatest.User, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bot, args...)
+	cmd.Env = []string{
+		"PATH=" + w.env("PATH"), "HOME=" + w.env("HOME"),
+		"GITHUB_SERVER_URL=" + srv.URL, "GITHUB_REPOSITORY=" + s.repo.FullName(),
+		fmt.Sprintf("GITHUB_REF=refs/pull/%d/head", s.pull.Index), "GITEA_TOKEN=" + as.Token,
+	}
+	return cmd
+}
+
+// work shows what the author goes through next.
+func (s shop) work(ctx context.Context, w *world, bot string, srv *giteatest.Server) error {
+	fmt.Fprintf(w.stdout, "\n%s\nalice works through it\n\n$ review-bot threads\n", strings.Repeat("─", 72))
+	cmd := s.command(ctx, w, bot, srv, s.alice, "threads")
+	cmd.Stdout, cmd.Stderr = w.stdout, w.stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("review-bot threads: %w", err)
+	}
+	return nil
 }
 
 // show prints what stands on the pull request, and what the forge says about

@@ -2,10 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,19 +25,14 @@ func (f targetFlags) here(w *world, rights string) (target, error) {
 		return t, err
 	}
 	t.number = 0
-	ref, err := git(w.ctx, "symbolic-ref", "HEAD")
+	branch, head, err := checkedOut(".")
 	if err != nil {
-		return t, usage("no pull request is given, and which branch is checked out here can't be told: %v — give --pr N", err)
+		return t, usage("no pull request is given, and %v — give --pr N", err)
 	}
-	branch := strings.TrimPrefix(ref, "refs/heads/")
 	w.mask = secrets(w.env, t.token)
 	pulls, err := t.forge().OpenPulls(w.ctx, branch)
 	if err != nil {
 		return t, err
-	}
-	head, err := git(w.ctx, "rev-parse", "--verify", "HEAD")
-	if err != nil {
-		head = "" // a branch without a commit
 	}
 	pulls = likeliest(pulls, head)
 	switch len(pulls) {
@@ -77,14 +68,4 @@ func likeliest(pulls []gitea.OpenPull, head string) []gitea.OpenPull {
 // inJob tells whether an event has started the program.
 func inJob(env map[string]string) bool {
 	return env["GITHUB_EVENT_NAME"] != "" || env["GITHUB_EVENT_PATH"] != "" || env["GITHUB_REF"] != ""
-}
-
-// git asks the repository of the folder that the program was started in.
-func git(ctx context.Context, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", args...).Output()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
-		err = fmt.Errorf("git says: %s", strings.TrimSpace(string(failed.Stderr)))
-	}
-	return strings.TrimSpace(string(out)), err
 }

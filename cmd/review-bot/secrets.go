@@ -9,8 +9,8 @@ var secretVariables = []string{
 }
 
 // forget takes the secrets from the process's own environment, once they are
-// read, so that no child of it gets them: git is one. On Linux the environment that
-// it was started with still shows in /proc, to its own user.
+// read, so that no child of it would get them. (It starts none.) On Linux the
+// environment that it was started with still shows in /proc, to its own user.
 func forget() {
 	for _, name := range secretVariables {
 		_ = os.Unsetenv(name) // fails for names with a = only

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/thread"
@@ -276,6 +277,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
+	fitsSchema(t, j.run(t, "threads", "--json", "--all", "--include-outdated", "--max-threads", "7").stdout)
 	again := j.run(t, "threads", "--json", "--all", "--include-outdated", "--max-threads", "60")
 	once := j.run(t, "threads", "--json", "--all", "--include-outdated", "--max-threads", "60")
 	if again.stdout != once.stdout {
@@ -305,6 +307,31 @@ func TestThreads(t *testing.T) {
 	l = s.as(s.people["alice"]).list(t, 0, "--max-threads", "60")
 	if len(l.Threads) != len(j.list(t, 0, "--max-threads", "60").Threads) || l.Threads[0].CanResolve != nil {
 		t.Errorf("alice sees %d conversations, and may resolve: %v", len(l.Threads), l.Threads[0].CanResolve)
+	}
+}
+
+// fitsSchema holds a list against the schema that the program prints.
+func fitsSchema(t *testing.T, stdout string) {
+	t.Helper()
+	var schemas map[string]any
+	printed := job{}.run(t, "threads", "--schema")
+	if err := json.Unmarshal([]byte(printed.stdout), &schemas); err != nil || printed.status != 0 {
+		t.Fatalf("exit status %d, %v\n%s", printed.status, err, printed.stderr)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("threads.json", schemas["threads"]); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("threads.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
+	if err == nil {
+		err = schema.Validate(list)
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, stdout)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestPullRequestOfTheBranch(t *testing.T) {
 	threads := func(status int, want string, args ...string) {
 		t.Helper()
 		j := s.as(s.author).with("REVIEW_BOT_PR", "")
-		cmd, out := process{theProgram(t), j.with("PATH", os.Getenv("PATH"))}.command(t, append([]string{"threads"}, args...)...)
+		cmd, out := process{theProgram(t), j}.command(t, append([]string{"threads"}, args...)...)
 		cmd.Dir = dir
 		_ = cmd.Run() // its status is looked at
 		if got := cmd.ProcessState.ExitCode(); got != status || !strings.Contains(out.String(), want) {
@@ -188,5 +188,5 @@ func TestPullRequestOfTheBranch(t *testing.T) {
 	threads(2, "the branch elsewhere has no open pull request in "+s.repo.FullName()+" — give --pr N")
 	git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "x")
 	git("checkout", "-q", "--detach")
-	threads(2, "which branch is checked out here can't be told: git says: fatal: ref HEAD is not a symbolic ref — give --pr N")
+	threads(2, "no pull request is given, and no branch is checked out here — give --pr N")
 }

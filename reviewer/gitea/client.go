@@ -32,7 +32,7 @@ type Config struct {
 	Token   string
 	HTTP    http.RoundTripper // nil for the default transport
 	Retries int               // of a read that failed for a passing cause; 0 for none
-	Reading bool              // nothing is written: errors then name the rights that reading needs
+	Reading bool              // nothing is written: no such request gets out, and errors name the rights that reading needs
 	Wait    time.Duration     // before the first retry, doubled with each; 0 for DefaultWait
 }
 
@@ -67,7 +67,7 @@ func New(cfg Config) *Client {
 	requests := new(atomic.Int64)
 	retry := retryablehttp.NewClient()
 	retry.Logger = nil
-	retry.HTTPClient = &http.Client{Transport: countingTransport{cfg.HTTP, requests}, Timeout: requestTimeout, CheckRedirect: sameHost}
+	retry.HTTPClient = &http.Client{Transport: countingTransport{cfg.HTTP, requests, cfg.Reading}, Timeout: requestTimeout, CheckRedirect: sameHost}
 	retry.RetryMax = cfg.Retries
 	retry.RetryWaitMin = cfg.Wait
 	retry.RetryWaitMax = 20 * cfg.Wait
@@ -86,13 +86,18 @@ func New(cfg Config) *Client {
 func (c *Client) Requests() int { return int(c.requests.Load()) }
 
 // countingTransport counts requests, and lets none pass that would delete a
-// review or a comment: nothing but the reaction that locks is ever removed.
+// review or a comment: nothing but the reaction that locks is ever removed. Of a
+// client that only reads it lets nothing pass but reads.
 type countingTransport struct {
-	next  http.RoundTripper
-	count *atomic.Int64
+	next    http.RoundTripper
+	count   *atomic.Int64
+	reading bool
 }
 
 func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.reading && req.Method != http.MethodGet {
+		return nil, fmt.Errorf("%s %s: nothing is written here", req.Method, req.URL.Path)
+	}
 	if req.Method == http.MethodDelete && !strings.HasSuffix(req.URL.Path, "/reactions") { //nolint:forbidigo // to refuse it
 		return nil, fmt.Errorf("%s %s: the bot never deletes anything but its lock", req.Method, req.URL.Path)
 	}

@@ -110,6 +110,7 @@ const (
 	NoVerification     Reason = "no_verification"
 	NoEvidence         Reason = "no_evidence"
 	NoRationale        Reason = "no_rationale"
+	NoText             Reason = "no_text"
 	NoExplanation      Reason = "no_explanation"
 	NoCommit           Reason = "no_commit"
 	CommitNotInHead    Reason = "commit_not_in_head"
@@ -142,6 +143,7 @@ var reasonTexts = map[Reason]string{
 	NoVerification:     "the payload has no verification",
 	NoEvidence:         "the payload has no evidence: a fix_summary, a commit_sha or a reply_body",
 	NoRationale:        "the payload has no rationale: a reply_body or a human_decision",
+	NoText:             "the template makes nothing of it",
 	NoExplanation:      "the line still stands, and the payload doesn't explain why the point is stale: a fix_summary, a reply_body or a human_decision",
 	NoCommit:           "the payload has no commit_sha",
 	CommitNotInHead:    "the commit isn't part of the head",
@@ -203,6 +205,9 @@ func (c Case) reply() Step {
 	}
 	if missing := c.evidence(); missing != NoReason {
 		return Step{Withheld, missing}
+	}
+	if !said(c.Text) {
+		return Step{Withheld, NoText}
 	}
 	var how Reason
 	if can := c.Thread.CanReply; can != nil && !*can {

@@ -84,6 +84,7 @@ func TestDecide(t *testing.T) {
 		},
 		"no verification":                  {fixers, func(c *Case) { c.Item.Verification = nil }, withheld(NoVerification), withheld(NoVerification)},
 		"no verification of what is wrong": {[]Classification{Invalid}, func(c *Case) { c.Item.Verification = nil }, due, due},
+		"an empty reply":                   {answered, func(c *Case) { c.Text = "\n" }, withheld(NoText), due},
 		"no rationale":                     {[]Classification{Invalid}, func(c *Case) { c.Item.ReplyBody = "" }, withheld(NoRationale), withheld(NoRationale)},
 		"a person's rationale":             {[]Classification{Invalid}, func(c *Case) { c.Item.ReplyBody, c.Item.HumanDecision = "", "keep it" }, due, due},
 		"no commit":                        {[]Classification{Valid}, func(c *Case) { c.Item.CommitSHA, c.Commit = "", NotNamed }, due, withheld(NoCommit)},
@@ -190,7 +191,7 @@ func TestDecideEveryCombination(t *testing.T) {
 								for _, resolve := range []*bool{&no, nil} {
 									for _, judgement := range []*Judgement{nil, {}, {CanResolveAfterChecks: true}, {RequiresHumanDecision: true}} {
 										c := Case{
-											Item: item, Checks: checks, Commit: commit, Judgement: judgement,
+											Text: "words", Item: item, Checks: checks, Commit: commit, Judgement: judgement,
 											Thread: Thread{Resolved: bits&1 != 0, Outdated: bits&2 != 0, CanReply: reply, CanResolve: resolve, Comments: []Comment{{ID: 2}}},
 											Rules:  Rules{AllowInvalid: bits&4 != 0, ApplyReplies: bits&8 != 0, ApplyResolutions: bits&8 != 0, AutoResolve: auto, ReplyAsComment: bits&16 != 0},
 										}

@@ -2,7 +2,6 @@ package thread
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -176,13 +175,10 @@ func (t *Template) execute(data replyData) (string, error) {
 	return b.String(), nil
 }
 
-// errEmptyReply says that there would be nothing to read.
-var errEmptyReply = errors.New("the template makes an empty reply of it")
-
 // blankLines is what places leave that weren't filled.
 var blankLines = regexp.MustCompile(`\n{3,}`)
 
-// Text is the text of a reply. What the payload says is made safe, as it may repeat
+// Text is the text of a reply; "" if the template makes nothing of the item. What the payload says is made safe, as it may repeat
 // what strangers wrote, and secrets are masked by redact.
 func (t *Template) Text(item Item, redact func(string) string) (string, error) {
 	data := replyData{
@@ -200,9 +196,6 @@ func (t *Template) Text(item Item, redact func(string) string) (string, error) {
 		return "", err
 	}
 	text = strings.TrimSpace(blankLines.ReplaceAllString(text, "\n\n"))
-	if text == "" {
-		return "", errEmptyReply
-	}
 	if utf8.RuneCountInString(text) > maxReply {
 		// Cut text may have lost the end of a fence; made safe once more it hasn't.
 		text = untrusted.Markdown(string([]rune(text)[:maxReply])) + "\n\n(cut here)"

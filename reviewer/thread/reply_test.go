@@ -144,8 +144,8 @@ func TestParseTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := empty.Text(Item{Classification: Stale, ReplyBody: " "}, plain); err == nil {
-		t.Error("an empty reply is one")
+	if text, err := empty.Text(Item{Classification: Stale, ReplyBody: " "}, plain); err != nil || text != "" {
+		t.Errorf("nothing said makes %q, %v", text, err)
 	}
 }
 
