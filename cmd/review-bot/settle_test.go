@@ -403,17 +403,15 @@ func TestSettleBrokenOff(t *testing.T) {
 		}
 		return &giteatest.Fault{CutAfter: true}
 	}
-	s := newSettlement(t, 3*7)
+	s := newSettlement(t, 3*5)
 	s.status(t, "ci", "success")
 	inner := s.repo.Replies(t, giteatest.Replies, s.author)
 	for n, f := range []fault{
 		{"a reply is refused", "/replies", refused, []string{"done / done", "failed / not_reached", "done / done"}},
-		{"a reply fails", "/replies", broken, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
 		{"a reply's answer is lost", "/replies", lost, []string{"done / done", "unknown / not_reached", "not_reached / not_reached"}},
 		{"a resolution is refused", "/resolve", refused, []string{"done / done", "done / failed", "done / done"}},
 		{"a resolution's answer is lost", "/resolve", lost, []string{"done / done", "done / unknown", "not_reached / not_reached"}},
-		{"the note is refused", "PATCH", refused, []string{"done / done", "done / done", "done / done"}},
-		{"the note's answer is lost", "PATCH", lost, []string{"done / done", "done / done", "not_reached / not_reached"}},
+		{"the note fails", "PATCH", broken, []string{"done / done", "done / done", "not_reached / not_reached"}},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			first := 3 * n // of the conversations that are this fault's
@@ -456,12 +454,13 @@ func TestSettleBrokenOff(t *testing.T) {
 }
 
 // A check that fails while settle is at work holds back what comes after it, a
-// review that is deleted is gone with its conversations, and a note alone that is
-// refused tells nothing of the reply.
+// review that is deleted is gone with its conversations, a note alone that is
+// refused tells nothing of the reply, and a marker that somebody forged is nothing.
 func TestSettleLate(t *testing.T) {
 	t.Parallel()
 	s := newSettlement(t, 3)
 	s.status(t, "ci", "success")
+	s.pull.Reply(t, s.people["alice"], s.ids[1].Root, "Done.\n\n"+sentinel.Reply{Thread: s.ids[1].String(), Covers: 1 << 40}.String())
 	inner, done := s.repo.Replies(t, giteatest.Replies, s.author), false
 	j, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
 		if r.Method == http.MethodPatch && !done {
@@ -544,33 +543,6 @@ func TestSettleMeanwhile(t *testing.T) {
 	}
 }
 
-// Whether a stranger may resolve isn't known without trying, and neither is what a
-// server can that hides it.
-func TestSettleWithoutRights(t *testing.T) {
-	t.Parallel()
-	s := newSettlement(t, 2)
-	s.status(t, "ci", "success")
-	_, proxy := s.through(t, nil)
-	j := s.as(s.people["alice"]).with("GITHUB_SERVER_URL", proxy.URL)
-	if l := j.list(t, 0, "--include-outdated"); l.Threads[0].CanResolve != nil || l.Threads[0].CanReply == nil || *l.Threads[0].CanReply {
-		t.Errorf("%+v", l.Threads[0])
-	}
-	r, e := j.settled(t, 1, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / failed", "unsupported reply_unsupported / failed")
-	if line := e.errorLine(t); !strings.Contains(line, "conversation "+s.ids[0].String()+": ") || !strings.Contains(line, "(and so 1 item more)") {
-		t.Error(line)
-	}
-	// A server that hides what it can do is tried.
-	hidden, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
-		if strings.HasSuffix(r.Path, "/swagger.v1.json") {
-			return &giteatest.Fault{Status: http.StatusNotFound}
-		}
-		return nil
-	})
-	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / done")
-}
-
 // The configuration of the base branch turns on what flags don't.
 func TestSettleConfiguration(t *testing.T) {
 	t.Parallel()
@@ -599,7 +571,9 @@ func TestSettleConfiguration(t *testing.T) {
 	wantOutcomes(t, r, "planned as_comment / done", "already already_resolved / already already_resolved")
 }
 
-// A payload that doesn't fit is refused before anything is done.
+// A payload that doesn't fit is refused before anything is done. Whether a stranger
+// may resolve isn't known without trying, and neither is what a server can that
+// hides it.
 func TestSettleRejects(t *testing.T) {
 	t.Parallel()
 	s := newSettlement(t, 2)
@@ -653,15 +627,25 @@ func TestSettleRejects(t *testing.T) {
 			}
 		})
 	}
-}
 
-// The program's own marker is nothing that others can use.
-func TestSettleForgedReply(t *testing.T) {
-	t.Parallel()
-	s := newSettlement(t, 1)
-	s.status(t, "ci", "failure")
-	s.pull.Reply(t, s.people["alice"], s.ids[0].Root, "Done.\n\n"+sentinel.Reply{Thread: s.ids[0].String(), Covers: 1 << 40}.String())
-	j, _ := s.through(t, s.repo.Replies(t, giteatest.Replies, s.author))
-	r, _ := j.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
-	wantOutcomes(t, r, "done / blocked checks_failing")
+	s.status(t, "ci", "success")
+	_, proxy := s.through(t, nil)
+	j = s.as(s.people["alice"]).with("GITHUB_SERVER_URL", proxy.URL)
+	if l := j.list(t, 0, "--include-outdated"); l.Threads[0].CanResolve != nil || l.Threads[0].CanReply == nil || *l.Threads[0].CanReply {
+		t.Errorf("%+v", l.Threads[0])
+	}
+	r, e := j.settled(t, 1, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / failed", "unsupported reply_unsupported / failed")
+	if line := e.errorLine(t); !strings.Contains(line, "conversation "+s.ids[0].String()+": ") || !strings.Contains(line, "(and so 1 item more)") {
+		t.Error(line)
+	}
+	// A server that hides what it can do is tried.
+	hidden, _ := s.through(t, func(r *giteatest.Request) *giteatest.Fault {
+		if strings.HasSuffix(r.Path, "/swagger.v1.json") {
+			return &giteatest.Fault{Status: http.StatusNotFound}
+		}
+		return nil
+	})
+	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / done")
 }

@@ -263,7 +263,7 @@ func TestGiteaConforms(t *testing.T) {
 // histories. -rapid.seed repeats a run.
 const (
 	historiesEnv = "REVIEW_BOT_HISTORIES"
-	histories    = "12"
+	histories    = "8"
 	steps        = 12
 )
 
