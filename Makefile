@@ -54,7 +54,8 @@ test-quick: $(GOTESTSUM) ## the tests that need no Gitea
 .PHONY: test-real
 test-real: $(GOTESTSUM) ## the tests on a real Gitea (the first time it is built: about 3 minutes)
 	go run ./cmd/demo build
-	@packages=$$(.ci/packages real); .ci/gotest -timeout 40m $(TESTFLAGS) $$packages
+	@# More at a time than there are processors: half of a test is waiting for the server.
+	@packages=$$(.ci/packages real); .ci/gotest -timeout 40m -parallel 4 $(TESTFLAGS) $$packages
 
 .PHONY: e2e
 e2e: ## the workflow and the action on a real Gitea with a real runner (part of make test)

@@ -85,6 +85,9 @@ func TestThreadsTriage(t *testing.T) {
 	if e.status != 2 || !strings.HasPrefix(e.errorLine(t), "review-bot: "+path+": 2 problems, first $.threads[1].confidence: ") || strings.Count(e.stdout, "\n") != 2 || strings.Contains(e.stdout+e.stderr, "SECRET") {
 		t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
 	}
+	if e := j.run(t, "threads", "--payload", "-"); e.status != 2 || !strings.HasPrefix(e.errorLine(t), "review-bot: -: 1 problem, first $: ") { // it is empty
+		t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+	}
 	unknown := triageOf(listed, thread.Valid)
 	unknown.Threads[0].ThreadID.Root += 1_000_000
 	writeJSON(t, path, unknown)
