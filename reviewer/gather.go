@@ -133,10 +133,10 @@ func told(earlier []finding.Earlier) string {
 	}
 	text := ""
 	if open > 0 {
-		text = ", " + count(open, "earlier finding", "earlier findings")
+		text = ", " + finding.Count(open, "earlier finding", "earlier findings")
 	}
 	if replies > 0 {
-		text += ", " + count(replies, "reply", "replies")
+		text += ", " + finding.Count(replies, "reply", "replies")
 	}
 	return text
 }

@@ -21,7 +21,7 @@ func (r *run) handoff(log escalation.Log) sentinel.Handoff {
 func (r *run) handOver(ctx context.Context, st state, began time.Time) error {
 	cur, _ := st.log.Current(r.set.Role)
 	rounds := st.log.Rounds(r.set.Role)
-	r.progress("read", began, "%s with changes requested, no model is asked", count(rounds, "round", "rounds"))
+	r.progress("read", began, "%s with changes requested, no model is asked", finding.Count(rounds, "round", "rounds"))
 	// Nobody acts: what the account says follows from the roles' records.
 	cfg := config(r.set, st, r.key, r.nonce())
 	mark := r.handoff(st.log)
@@ -41,7 +41,7 @@ func (r *run) handOver(ctx context.Context, st state, began time.Time) error {
 		plan.Steps = append(plan.Steps, Step{Say: cfg.Handoff.Body()})
 	}
 	r.result.Own, r.result.Rounds = cur.Own(), rounds
-	r.progress("decide", time.Time{}, "%s is the most, gate {%s} → capped: %s", count(r.set.MaxRounds, "round", "rounds"), strings.Join(st.log.Gate().Names(), " "), plan.Reason)
+	r.progress("decide", time.Time{}, "%s is the most, gate {%s} → capped: %s", finding.Count(r.set.MaxRounds, "round", "rounds"), strings.Join(st.log.Gate().Names(), " "), plan.Reason)
 	done := foreseen(action, st.log)
 	var err error
 	switch {
@@ -57,7 +57,7 @@ func (r *run) handOver(ctx context.Context, st state, began time.Time) error {
 	r.report(cfg, done)
 	if err == nil {
 		r.result.Outcome = escalation.Capped
-		r.note("%s has requested changes at %s: people decide now, or close and reopen the pull request to start a new count", r.set.Role, count(rounds, "head", "heads"))
+		r.note("%s has requested changes at %s: people decide now, or close and reopen the pull request to start a new count", r.set.Role, finding.Count(rounds, "head", "heads"))
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 	}
 	u := r.result.Usage
 	if len(calls) > 0 {
-		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), count(u.Calls, "call", "calls"))
+		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), finding.Count(u.Calls, "call", "calls"))
 	}
 	masked := 0
 	for i := range answers {
@@ -47,7 +47,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 		masked += n
 	}
 	if masked > 0 {
-		r.note("%s masked in the model's answer", count(masked, "value that looks like a secret was", "values that look like secrets were"))
+		r.note("%s masked in the model's answer", finding.Count(masked, "value that looks like a secret was", "values that look like secrets were"))
 	}
 	if st.unread != nil {
 		if m.earlier, err = r.reread(ctx, st, m); err != nil {
@@ -99,7 +99,7 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	}
 	round := finding.Merge(fresh, retained, m.earlier, shown, m.diff, pull.Head)
 	if round.Unknown > 0 {
-		r.note("the model kept %s that it wasn't asked about: ignored", count(round.Unknown, "finding", "findings"))
+		r.note("the model kept %s that it wasn't asked about: ignored", finding.Count(round.Unknown, "finding", "findings"))
 	}
 	own := finding.Own(round.Counted, r.set.BlockOn)
 	if r.set.Advisory || own == sentinel.Approved && (s.left || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {

@@ -32,31 +32,22 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 		_, s, err := sentinel.Split(row.Body)
 		own[row.ID], signed[row.ID] = r.owns(row), err == nil && r.key.Verify(s)
 	}
-	lists := make([][]Comment, len(reviews))
-	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
-	for i, review := range reviews {
-		p.Go(func(ctx context.Context) (err error) {
-			lists[i], err = r.env.Forge.Comments(ctx, review)
-			return err
-		})
-	}
-	if err := p.Wait(); err != nil {
+	lists, err := inReviews(ctx, reviews, r.env.Forge.Comments)
+	if err != nil {
 		return nil, err
 	}
 	memory := finding.Memory{
 		Role: r.set.Role, Key: r.key, Account: st.account.ID, Author: st.pull.Author.ID, Own: func(review int64) bool { return own[review] },
 	}
 	for _, c := range slices.Concat(lists...) {
-		memory.Comments = append(memory.Comments, finding.Comment{
-			ID: c.ID, Review: c.Review, Author: finding.User{ID: c.Author, Login: c.Login}, Body: c.Body, Path: c.Path,
-			NewLine: c.NewLine, OldLine: c.OldLine, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin},
-			URL: fmt.Sprintf("%s#issuecomment-%d", st.pull.URL, c.ID), // the server's own leads elsewhere while its review is pending
-			// A push that changes the line moves the server's time of the comment, too; so only one
-			// that the account can't vouch for may have been edited.
-			// In a review that was posted with this token every comment is vouched for: one that isn't
-			// was edited, also if that was in the second of the POST, of which the times show nothing.
-			Edited: !finding.Vouched(c.Body, r.key) && (signed[c.Review] || !c.Updated.Equal(c.Created)),
-		})
+		comment := asFound(c)
+		comment.URL = fmt.Sprintf("%s#issuecomment-%d", st.pull.URL, c.ID) // the server's own leads elsewhere while its review is pending
+		// A push that changes the line moves the server's time of the comment, too; so only one
+		// that the account can't vouch for may have been edited.
+		// In a review that was posted with this token every comment is vouched for: one that isn't
+		// was edited, also if that was in the second of the POST, of which the times show nothing.
+		comment.Edited = !finding.Vouched(c.Body, r.key) && (signed[c.Review] || !c.Updated.Equal(c.Created))
+		memory.Comments = append(memory.Comments, comment)
 	}
 	if cur, ok := st.log.Current(r.set.Role); ok {
 		memory.Raised = field(cur.Sentinel, raisedField)
@@ -69,6 +60,27 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	}
 	r.doubt = doubt(st.log, r.set.Role, memory.Comments, earlier)
 	return earlier, nil
+}
+
+// inReviews reads the inline comments of reviews side by side, in the reviews' order.
+func inReviews(ctx context.Context, reviews []int64, read func(ctx context.Context, review int64) ([]Comment, error)) ([][]Comment, error) {
+	lists := make([][]Comment, len(reviews))
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	for i, review := range reviews {
+		p.Go(func(ctx context.Context) (err error) {
+			lists[i], err = read(ctx, review)
+			return err
+		})
+	}
+	return lists, p.Wait()
+}
+
+// asFound is an inline comment as the forge shows it.
+func asFound(c Comment) finding.Comment {
+	return finding.Comment{
+		ID: c.ID, Review: c.Review, Author: finding.User{ID: c.Author, Login: c.Login}, Body: c.Body, Path: c.Path,
+		NewLine: c.NewLine, OldLine: c.OldLine, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin}, URL: c.URL,
+	}
 }
 
 // inlineField is the sentinel's field that holds how many inline comments with

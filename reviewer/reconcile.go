@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"review-bot/escalation"
+	"review-bot/reviewer/finding"
 	"review-bot/sentinel"
 )
 
@@ -51,7 +52,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		return err
 	}
 	r.noteLog(st.log)
-	r.progress("read", began, "%s with a verdict", count(len(st.log.Standing()), "role", "roles"))
+	r.progress("read", began, "%s with a verdict", finding.Count(len(st.log.Standing()), "role", "roles"))
 	if retire != "" {
 		if err := retirable(st.log, retire); err != nil {
 			return err

@@ -81,7 +81,7 @@ func (r *run) review(ctx context.Context) error {
 		return err
 	}
 	files, added, deleted := m.diff.Stat()
-	r.progress("read", began, "%s, +%d −%d%s", count(files, "file", "files"), added, deleted, told(m.earlier))
+	r.progress("read", began, "%s, +%d −%d%s", finding.Count(files, "file", "files"), added, deleted, told(m.earlier))
 	if files == 0 {
 		r.noteLog(st.log)
 		r.result.Outcome = escalation.Skipped
@@ -89,7 +89,7 @@ func (r *run) review(ctx context.Context) error {
 		return nil
 	}
 	if m.masked > 0 {
-		r.note("%s masked in what the model was shown", count(m.masked, "value that looks like a secret was", "values that look like secrets were"))
+		r.note("%s masked in what the model was shown", finding.Count(m.masked, "value that looks like a secret was", "values that look like secrets were"))
 	}
 	v, err := r.judge(ctx, &st, m)
 	if err != nil {
@@ -248,7 +248,7 @@ func (r *run) report(cfg *escalation.Config, d escalation.Done) {
 
 func (r *run) noteLog(log escalation.Log) {
 	if n := len(log.Ignored); n > 0 {
-		r.note("%s not counted: %s", count(n, "review that is marked as a role's was", "reviews that are marked as a role's were"), log.Ignored[0].Reason)
+		r.note("%s not counted: %s", finding.Count(n, "review that is marked as a role's was", "reviews that are marked as a role's were"), log.Ignored[0].Reason)
 	}
 }
 
@@ -310,11 +310,4 @@ func thousands(n int) string {
 		return fmt.Sprint(n)
 	}
 	return fmt.Sprintf("%.1fk", float64(n)/1000)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"review-bot/escalation"
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/thread"
 )
 
@@ -139,7 +139,7 @@ func (s *settling) look(ctx context.Context) error {
 			c.Judgement = &s.set.Triage.Threads[j]
 		}
 		if _, known := reach[item.CommitSHA]; !known {
-			contained, err := s.env.Forge.Contains(ctx, s.pull.Head, strings.ToLower(item.CommitSHA))
+			contained, err := s.env.Forge.Contains(ctx, s.pull.Head, item.CommitSHA)
 			if err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ func (s *settling) decide() {
 		}
 		s.out.Items = append(s.out.Items, item)
 	}
-	s.log(Progress{Phase: "decide", Text: fmt.Sprintf("%s and %s for %s", count(replies, "reply", "replies"), count(resolutions, "resolution", "resolutions"), count(len(s.cases), "item", "items"))})
+	s.log(Progress{Phase: "decide", Text: fmt.Sprintf("%s and %s for %s", finding.Count(replies, "reply", "replies"), finding.Count(resolutions, "resolution", "resolutions"), finding.Count(len(s.cases), "item", "items"))})
 }
 
 // signed is the reply of a case as it is published.

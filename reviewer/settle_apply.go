@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/thread"
 )
 
@@ -45,7 +46,7 @@ func (s *settling) apply(ctx context.Context) error {
 	}
 	switch {
 	case first != nil && failed > 1:
-		return fmt.Errorf("%w (and so %s more)", first, count(failed-1, "item", "items"))
+		return fmt.Errorf("%w (and so %s more)", first, finding.Count(failed-1, "item", "items"))
 	case first != nil:
 		return first
 	case len(changed) > 0:

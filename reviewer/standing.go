@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"review-bot/reviewer/diff"
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/thread"
 )
 
@@ -69,7 +70,7 @@ func (s *scan) standings(ctx context.Context, talks []thread.Conversation, wante
 		c.Outdated, c.HeadPath, c.HeadLine = standing.Outdated, standing.Path, standing.Line
 	}
 	if v.unread > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s couldn't be read to find out what is outdated; conversations there count as standing: %v", count(v.unread, "file", "files"), v.why))
+		s.notes = append(s.notes, fmt.Sprintf("%s couldn't be read to find out what is outdated; conversations there count as standing: %v", finding.Count(v.unread, "file", "files"), v.why))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 
 	"github.com/sourcegraph/conc"
-	"github.com/sourcegraph/conc/pool"
 
 	"review-bot/escalation"
 	"review-bot/reviewer/finding"
@@ -21,7 +20,8 @@ type TalkReader interface {
 	Reader
 	// Comments lists a review's inline comments.
 	Comments(ctx context.Context, review int64) ([]Comment, error)
-	// Abilities is as in [Talker].
+	// Abilities tells what the server can do in conversations, and the account in the
+	// repository, as far as it shows without writing.
 	Abilities(ctx context.Context) (Abilities, error)
 }
 
@@ -92,36 +92,36 @@ func (s *scan) read(ctx context.Context, wanted func(thread.Conversation) bool) 
 	for _, c := range talks {
 		s.threads = append(s.threads, c.Thread)
 	}
-	s.log(Progress{Phase: "read", Text: fmt.Sprintf("%s in %s", count(len(talks), "conversation", "conversations"), count(reviews, "review", "reviews"))})
+	s.log(Progress{Phase: "read", Text: fmt.Sprintf("%s in %s", finding.Count(len(talks), "conversation", "conversations"), finding.Count(reviews, "review", "reviews"))})
 	return nil
 }
 
 // remarks reads the inline comments of all reviews but of those that are pending:
 // nobody else sees these.
 func (s *scan) remarks(ctx context.Context) (remarks []thread.Remark, reviews int, err error) {
-	lists := make([][]Comment, len(s.rows))
-	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
-	for i, row := range s.rows {
-		if row.Comments == 0 || row.State == escalation.RowPending {
-			continue
+	var ids []int64
+	commits := map[int64]string{}
+	for _, row := range s.rows {
+		if row.Comments > 0 && row.State != escalation.RowPending {
+			ids, commits[row.ID] = append(ids, row.ID), row.Commit
 		}
-		reviews++
-		p.Go(func(ctx context.Context) (err error) {
-			if lists[i], err = s.forge.Comments(ctx, row.ID); errors.Is(err, ErrGone) {
-				return nil
-			}
-			return err
-		})
 	}
-	if err := p.Wait(); err != nil {
+	lists, err := inReviews(ctx, ids, func(ctx context.Context, review int64) ([]Comment, error) {
+		comments, err := s.forge.Comments(ctx, review)
+		if errors.Is(err, ErrGone) { // deleted meanwhile
+			return nil, nil
+		}
+		return comments, err
+	})
+	if err != nil {
 		return nil, 0, err
 	}
 	for i, list := range lists {
 		for _, c := range list {
-			remarks = append(remarks, remark(c, s.rows[i].Commit))
+			remarks = append(remarks, remark(c, commits[ids[i]]))
 		}
 	}
-	return remarks, reviews, nil
+	return remarks, len(ids), nil
 }
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
@@ -129,11 +129,7 @@ var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // remark is an inline comment of a review that was made at a commit.
 func remark(c Comment, commit string) thread.Remark {
 	r := thread.Remark{
-		Comment: finding.Comment{
-			ID: c.ID, Review: c.Review, Author: finding.User{ID: c.Author, Login: c.Login}, Body: c.Body, Path: c.Path,
-			NewLine: c.NewLine, OldLine: c.OldLine, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin}, URL: c.URL,
-		},
-		Created: c.Created, Updated: c.Updated,
+		Comment: asFound(c), Created: c.Created, Updated: c.Updated,
 		Anchor: thread.Anchor{Path: c.Path, Side: thread.New, Line: c.NewLine, Hunk: c.Hunk},
 	}
 	if c.OldLine > 0 {

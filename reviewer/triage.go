@@ -2,12 +2,9 @@ package reviewer
 
 import "context"
 
-// Talker is what `threads` and `settle` need of a forge beside what a review does.
-// All but Reply only read.
+// Talker is what `settle` needs of a forge beside what `threads` and a review do. All
+// but Reply only read.
 type Talker interface {
-	// Abilities tells what the server can do in conversations, and the account in the
-	// repository, as far as it shows without writing.
-	Abilities(ctx context.Context) (Abilities, error)
 	// Statuses lists the newest status of each context at a commit, 40 hex digits. The
 	// error is ErrAmbiguous if the server answers for another commit.
 	Statuses(ctx context.Context, commit string) ([]Status, error)

@@ -62,11 +62,8 @@ func newConfiguration(c reviewCmd, in inputs, from origins) (*configuration, err
 		return nil, usage("--config: %v", err)
 	}
 	conf.text = append([]byte{}, text...) // not nil
-	_, err = config.Parse(c.Config, text)
-	if err != nil {
-		return nil, usage("%v", err)
-	}
-	return conf, nil
+	_, err = conf.parse(nil)
+	return conf, err
 }
 
 // Path is the file's in the base branch; "" for one of this machine.
@@ -103,7 +100,7 @@ func (c *configuration) Effective(file []byte) (reviewer.Settings, reviewer.Mode
 
 // reviewable is effective with all that a review must have.
 func (c *configuration) reviewable(file []byte) (reviewCmd, reviewer.Settings, error) {
-	cmd, set, _, err := c.effective(file)
+	cmd, set, err := c.effective(file)
 	if err == nil && cmd.Model == "" {
 		err = usage("no model is given — give --model NAME (REVIEW_BOT_MODEL), or write model: NAME into %s", cmp.Or(c.cmd.Config, config.DefaultPath))
 	}
@@ -111,14 +108,25 @@ func (c *configuration) reviewable(file []byte) (reviewCmd, reviewer.Settings, e
 }
 
 // effective is the command as if all that the file says had been given by flags.
-func (c *configuration) effective(file []byte) (reviewCmd, reviewer.Settings, origins, error) {
+func (c *configuration) effective(file []byte) (reviewCmd, reviewer.Settings, error) {
+	parsed, err := c.parse(file)
+	if err != nil {
+		return reviewCmd{}, reviewer.Settings{}, err
+	}
+	cmd, set, _, err := c.completed(parsed)
+	return cmd, set, err
+}
+
+// parse reads the base branch's file, or that of this machine if it counts.
+func (c *configuration) parse(file []byte) (config.File, error) {
 	if c.text != nil {
 		file = c.text
 	}
-	parsed, err := parseConfig(c.cmd.Config, file)
-	if err != nil {
-		return reviewCmd{}, reviewer.Settings{}, nil, err
-	}
+	return parseConfig(c.cmd.Config, file)
+}
+
+// completed is effective for a file that was read, with where each setting came from.
+func (c *configuration) completed(parsed config.File) (reviewCmd, reviewer.Settings, origins, error) {
 	cmd, from := c.cmd, origins{}
 	for flag, origin := range c.from {
 		from[flag] = origin
@@ -269,14 +277,11 @@ func (c *configCmd) Run(w *world, k *kong.Context) error {
 			result.File = ""
 		}
 	}
-	cmd, set, from, err := conf.effective(file)
+	parsed, err := conf.parse(file)
 	if err != nil {
 		return err
 	}
-	if conf.text != nil {
-		file = conf.text
-	}
-	parsed, err := parseConfig(c.Config, file)
+	cmd, set, from, err := conf.completed(parsed)
 	if err != nil {
 		return err
 	}

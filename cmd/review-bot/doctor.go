@@ -138,7 +138,7 @@ func (c *doctorCmd) configured(ctx context.Context, forge *gitea.Client, f revie
 			return fail(err, "run doctor again")
 		}
 	}
-	cmd, set, _, err := conf.effective(file)
+	cmd, set, err := conf.effective(file)
 	if err != nil {
 		return fail(err, "correct that line in the branch "+branch)
 	}

@@ -66,6 +66,14 @@ func escapeCommand(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 
+// start begins the log of a command on a pull request, whose token is known now.
+func (o *output) start(w *world, t target, command string) {
+	w.mask = secrets(w.env, t.token)
+	o.mask = w.mask
+	o.hide(w.env, t.token)
+	o.begin("review-bot %s · %s %s at %s", version(), command, t, t.server)
+}
+
 func (o *output) begin(format string, args ...any) {
 	fmt.Fprintln(o.stderr, o.mask.Redact(fmt.Sprintf(format, args...)))
 }
@@ -170,10 +178,7 @@ func text(r reviewer.Result) string {
 		fmt.Fprintf(&b, "%s: %s\n", r.Role, r.Outcome)
 	}
 	for _, f := range r.Findings {
-		place := f.Path
-		if f.Line > 0 {
-			place = fmt.Sprintf("%s:%d", f.Path, f.Line)
-		}
+		place := placeOf(f.Path, f.Line)
 		if f.Where == finding.InBody {
 			place += " (in the body)"
 		}

@@ -33,11 +33,9 @@ func (c *reconcileCmd) Run(w *world) error {
 	if err := c.apply(&set); err != nil {
 		return err
 	}
-	w.mask = secrets(w.env, t.token)
 	out := newOutput(w, c.JSON)
+	out.start(w, t, "reconcile on")
 	forge := t.forge()
-	out.hide(w.env, t.token)
-	out.begin("review-bot %s · reconcile on %s at %s", version(), t, t.server)
 	result, err := reviewer.Reconcile(w.ctx, set, c.Retire, reviewer.Env{
 		Forge: forge, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
 	})

@@ -60,10 +60,7 @@ func (c *settleCmd) Run(w *world) error {
 		return err
 	}
 	set.Repo = t.owner + "/" + t.name
-	w.mask = secrets(w.env, t.token)
-	out.mask = w.mask
-	out.hide(w.env, t.token)
-	out.begin("review-bot %s · settle on %s at %s", version(), t, t.server)
+	out.start(w, t, "settle on")
 	if err := c.configure(w.ctx, t, &set); err != nil {
 		return err
 	}

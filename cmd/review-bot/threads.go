@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/thread"
 )
 
@@ -64,10 +65,7 @@ func (c *threadsCmd) Run(w *world) error {
 		return err
 	}
 	set.Repo = t.owner + "/" + t.name
-	w.mask = secrets(w.env, t.token)
-	out.mask = w.mask
-	out.hide(w.env, t.token)
-	out.begin("review-bot %s · threads of %s at %s", version(), t, t.server)
+	out.start(w, t, "threads of")
 	list, problems, err := reviewer.Threads(w.ctx, t.reader(), set, out.progress)
 	if err != nil {
 		return err
@@ -77,7 +75,7 @@ func (c *threadsCmd) Run(w *world) error {
 		return out.problems(c.Payload, problems)
 	}
 	if !c.All && !c.IncludeOutdated && list.Unresolved > list.Selected {
-		list.Notes = append(list.Notes, fmt.Sprintf("%s: outdated (--include-outdated), or another author's or file's", are(list.Unresolved-list.Selected, "open conversation isn't listed", "open conversations aren't listed")))
+		list.Notes = append(list.Notes, fmt.Sprintf("%s: outdated (--include-outdated), or another author's or file's", finding.Count(list.Unresolved-list.Selected, "open conversation isn't listed", "open conversations aren't listed")))
 	}
 	if c.JSON {
 		err = out.printJSON(list)
@@ -122,14 +120,7 @@ func (o *output) problems(file string, list []thread.Problem) error {
 		}
 		err = o.print(b.String())
 	}
-	return errors.Join(usage("%s: %s, first %s — correct the file; review-bot threads --schema prints what it has to be like", file, are(len(list), "problem", "problems"), list[0]), err)
-}
-
-func are(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return errors.Join(usage("%s: %s, first %s — correct the file; review-bot threads --schema prints what it has to be like", file, finding.Count(len(list), "problem", "problems"), list[0]), err)
 }
 
 const (
@@ -142,13 +133,13 @@ const (
 // threadsText is the list for people.
 func threadsText(l thread.List) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s#%d at %.7s: %s, %d open; %d listed — %s\n", l.Repo, l.PR, l.Head, are(l.Total, "conversation", "conversations"), l.Unresolved, len(l.Threads), l.Phase)
+	fmt.Fprintf(&b, "%s#%d at %.7s: %s, %d open; %d listed — %s\n", l.Repo, l.PR, l.Head, finding.Count(l.Total, "conversation", "conversations"), l.Unresolved, len(l.Threads), l.Phase)
 	for _, t := range l.Threads {
 		fmt.Fprintf(&b, "\n%s  %s%s\n", t.ID, printable(placeOf(t.Path, t.Line)), marks(t))
 		for i, c := range t.Comments {
 			if hidden := len(t.Comments) - shownComments; hidden > 0 && i > 0 && i <= hidden {
 				if i == 1 {
-					fmt.Fprintf(&b, "    … %s\n", are(hidden, "comment", "comments"))
+					fmt.Fprintf(&b, "    … %s\n", finding.Count(hidden, "comment", "comments"))
 				}
 				continue
 			}

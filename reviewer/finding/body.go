@@ -102,19 +102,19 @@ func (r Report) Headline() string {
 	minor := len(r.Findings) - blocking
 	switch {
 	case len(r.Findings) == 0 && len(r.Resolved)+len(r.Answered)+len(r.Waived) > 0:
-		line += "nothing open in " + count(r.Files, "file", "files") + ": " + r.done()
+		line += "nothing open in " + Count(r.Files, "file", "files") + ": " + r.done()
 	case len(r.Findings) == 0 && r.Files == 0:
 		line += "nothing to review"
 	case len(r.Findings) == 0:
-		line += "nothing found in " + count(r.Files, "file", "files")
+		line += "nothing found in " + Count(r.Files, "file", "files")
 	case r.Own == sentinel.Comment: // nothing blocks
-		line += count(len(r.Findings), "finding", "findings")
+		line += Count(len(r.Findings), "finding", "findings")
 	case blocking == 0:
-		line += count(minor, "minor finding", "minor findings")
+		line += Count(minor, "minor finding", "minor findings")
 	default:
-		line += count(blocking, "finding blocks", "findings block")
+		line += Count(blocking, "finding blocks", "findings block")
 		if minor > 0 {
-			line += ", " + count(minor, "is minor", "are minor")
+			line += ", " + Count(minor, "is minor", "are minor")
 		}
 	}
 	if r.Since != "" {
@@ -140,7 +140,8 @@ func (r Report) done() string {
 	return strings.Join(parts, ", ")
 }
 
-func count(n int, one, many string) string {
+// Count says in words how many there are.
+func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -170,10 +171,10 @@ func (r Report) below(room int) []string {
 		blocks = append(blocks, text)
 	}
 	if len(blocks) > 0 {
-		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, count(len(r.Findings), "finding", "findings")) + blocks[0]
+		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, Count(len(r.Findings), "finding", "findings")) + blocks[0]
 	}
 	if left > 0 {
-		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", count(left, "finding", "findings")))
+		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", Count(left, "finding", "findings")))
 	}
 	return blocks
 }
@@ -183,7 +184,7 @@ func (r Report) unread() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>Not reviewed (%s)</summary>\n\n", count(len(r.Unread), "file", "files"))
+	fmt.Fprintf(&b, "<details><summary>Not reviewed (%s)</summary>\n\n", Count(len(r.Unread), "file", "files"))
 	room := maxUnread
 	for i, f := range r.Unread {
 		row := fmt.Sprintf("- %s: %s\n", untrusted.CodeSpan(f.Path), f.Why)

@@ -87,7 +87,7 @@ func (f Finding) suggestion() (text string, besideOld bool) {
 		return "", false
 	}
 	if len(code) > maxText {
-		return fmt.Sprintf("(a suggestion of %s is left out: too long)", count(strings.Count(code, "\n")+1, "line", "lines")), false
+		return fmt.Sprintf("(a suggestion of %s is left out: too long)", Count(strings.Count(code, "\n")+1, "line", "lines")), false
 	}
 	replaced := f.minus()
 	if replaced == "" {

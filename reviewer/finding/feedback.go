@@ -114,7 +114,7 @@ func (e Earlier) section(changes map[string]string, mask func(string) string) (s
 	s.parts = append(s.parts, part{"finding", mask(strings.TrimSpace(place + "\n" + title))})
 	replies := e.Replies
 	if left := len(replies) - maxReplies; left > 0 {
-		s.parts = append(s.parts, part{text: fmt.Sprintf("(%s left out)", count(left, "older reply", "older replies"))})
+		s.parts = append(s.parts, part{text: fmt.Sprintf("(%s left out)", Count(left, "older reply", "older replies"))})
 		replies = replies[left:]
 	}
 	for _, r := range replies {
@@ -162,7 +162,7 @@ func (e Earlier) changed(s section, shown map[string]string, mask func(string) s
 	text, left := hunks(e.Since.Diff, mask)
 	s.parts = append(s.parts, part{"changes of the file since", text})
 	if left > 0 {
-		say("(%s of it not shown)", count(left, "more part", "more parts"))
+		say("(%s of it not shown)", Count(left, "more part", "more parts"))
 	}
 	return s, key
 }

@@ -29,7 +29,7 @@ func (h Handover) Text() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s hands over** · it has requested changes %s, and stops here. %s now.\n\n",
-		h.Role, count(h.Rounds, "time", "times"), who)
+		h.Role, Count(h.Rounds, "time", "times"), who)
 	var open []Finding
 	for _, e := range h.Earlier {
 		if e.Status == Open {

@@ -22,7 +22,7 @@ func (r Report) table() string {
 		row := fmt.Sprintf("\n| %s | %s | %s |", f.standing(), r.title(f), r.where(f))
 		room -= utf8.RuneCountInString(row)
 		if i == maxRows || room < 0 {
-			fmt.Fprintf(&b, "\n\n%s more in the comments and below.", count(len(r.Findings)-i, "finding", "findings"))
+			fmt.Fprintf(&b, "\n\n%s more in the comments and below.", Count(len(r.Findings)-i, "finding", "findings"))
 			break
 		}
 		b.WriteString(row)

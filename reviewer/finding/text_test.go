@@ -84,7 +84,7 @@ func splits(t interface {
 	if d := cmp.Diff(want[:len(markers)], append([]sentinel.Marker(nil), markers...)); d != "" && len(markers) > 0 {
 		t.Fatalf("markers (-want +got):\n%s", d)
 	}
-	if left := len(want) - len(markers); left > 0 && !strings.Contains(text, count(left, "finding", "findings")+" more had no room here") {
+	if left := len(want) - len(markers); left > 0 && !strings.Contains(text, Count(left, "finding", "findings")+" more had no room here") {
 		t.Fatalf("it isn't said that %d findings have no room:\n%s", left, text[max(0, len(text)-1000):])
 	}
 	return text

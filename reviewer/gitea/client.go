@@ -4,6 +4,7 @@
 package gitea
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,18 +157,38 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	return c.fetch(context.WithValue(ctx, methodKey{}, http.MethodGet), path, query, into)
 }
 
-// fetch is get without a second try.
-func (c *Client) fetch(ctx context.Context, path string, query url.Values, into any) (resp *sdk.Response, total int, err error) {
-	u := c.cfg.Server + "/api/v1" + path
+// request makes a request of the API with the account's token. body is sent as JSON,
+// nil as nothing.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	address := c.cfg.Server + "/api/v1" + path
 	if len(query) > 0 {
-		u += "?" + query.Encode()
+		address += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return nil, -1, err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "token "+c.cfg.Token)
 	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// fetch is get without a second try.
+func (c *Client) fetch(ctx context.Context, path string, query url.Values, into any) (resp *sdk.Response, total int, err error) {
+	req, err := c.request(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return nil, -1, err
+	}
 	raw, err := c.http.Do(req)
 	if err != nil {
 		return nil, -1, err

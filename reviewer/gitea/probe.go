@@ -1,7 +1,6 @@
 package gitea
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -188,27 +187,12 @@ func (c *Client) ask(ctx context.Context, q question) reviewer.Reply {
 		q.method = http.MethodGet
 		ctx = context.WithValue(ctx, methodKey{}, http.MethodGet)
 	}
-	u := c.cfg.Server + "/api/v1" + q.path
-	if len(q.query) > 0 {
-		u += "?" + q.query.Encode()
-	}
-	var text []byte
-	if q.body != nil {
-		var err error
-		if text, err = json.Marshal(q.body); err != nil {
-			return reviewer.Reply{Text: oneLine(err.Error())}
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, q.method, u, bytes.NewReader(text))
+	req, err := c.request(ctx, q.method, q.path, q.query, q.body)
 	if err != nil {
 		return reviewer.Reply{Text: oneLine(err.Error())}
 	}
-	if !q.nameless {
-		req.Header.Set("Authorization", "token "+c.cfg.Token)
-	}
-	req.Header.Set("Accept", "application/json")
-	if q.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if q.nameless {
+		req.Header.Del("Authorization")
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"review-bot/reviewer"
 )
 
-var _ reviewer.Talker = (*Client)(nil)
+var _ reviewer.TalkForge = (*Client)(nil)
 
 // Reply adds a comment to the conversation of an inline comment: by Gitea's
 // endpoint for it, which is there since 1.27, or by Forgejo's for attaching to a

@@ -1,7 +1,6 @@
 package gitea
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,20 +79,9 @@ type request struct {
 // send makes the request once, whatever comes back. id is that of what was
 // written; 0 for a silent request.
 func (c *Client) send(ctx context.Context, r request) (id int64, err error) {
-	var text []byte
-	if r.body != nil {
-		if text, err = json.Marshal(r.body); err != nil {
-			return 0, c.explain(r.doing, "", nil, err)
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.cfg.Server+"/api/v1"+r.path, bytes.NewReader(text))
+	req, err := c.request(ctx, r.method, r.path, nil, r.body)
 	if err != nil {
 		return 0, c.explain(r.doing, "", nil, err)
-	}
-	req.Header.Set("Authorization", "token "+c.cfg.Token)
-	req.Header.Set("Accept", "application/json")
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
 	}
 	raw, err := c.http.Do(req)
 	if err != nil {

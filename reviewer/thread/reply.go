@@ -178,8 +178,9 @@ func (t *Template) execute(data replyData) (string, error) {
 // blankLines is what places leave that weren't filled.
 var blankLines = regexp.MustCompile(`\n{3,}`)
 
-// Text is the text of a reply; "" if the template makes nothing of the item. What the payload says is made safe, as it may repeat
-// what strangers wrote, and secrets are masked by redact.
+// Text is the text of a reply; "" if the template makes nothing of the item. What
+// the payload says is made safe, as it may repeat what strangers wrote, and secrets
+// are masked by redact.
 func (t *Template) Text(item Item, redact func(string) string) (string, error) {
 	data := replyData{
 		Classification: item.Classification, CommitSHA: item.CommitSHA, FixSummary: untrusted.Markdown(redact(item.FixSummary)),
