@@ -40,8 +40,11 @@ const (
 	stateClosed = "closed"
 )
 
-// ValidID tells whether id may be a finding's.
-func ValidID(id string) bool { return len(id) == 8 && hexadecimal(id) }
+// idLength is how many hex digits an id has.
+const idLength = 8
+
+// ValidID reports whether id may be a finding's.
+func ValidID(id string) bool { return len(id) == idLength && hexadecimal(id) }
 
 // String encodes the marker as one line.
 func (m Marker) String() string {
