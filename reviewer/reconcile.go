@@ -14,6 +14,8 @@ import (
 // Reconciliation is what `reconcile` ends with: a result per role of the account.
 type Reconciliation struct {
 	Roles         []Result `json:"roles"`
+	Head          string   `json:"head,omitempty"` // of the pull request
+	Closed        bool     `json:"closed,omitempty"`
 	Gate          []string `json:"gate"`
 	ForgeRequests int      `json:"forge_requests"`
 	Notes         []string `json:"notes"`
@@ -45,6 +47,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	if err != nil {
 		return err
 	}
+	out.Head, out.Closed = st.pull.Head, st.pull.Closed
 	if st.unread != nil {
 		return st.unread
 	}
@@ -69,6 +72,9 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	case r.set.DryRun:
 		out.Plan = &plan
 		r.note("nothing was written")
+	case r.ownRequest(st.account):
+		d = unwritten(d)
+		r.note("the account's own request for review started this run: nothing was written")
 	case needed:
 		var pub escalation.Publication
 		pub, err = r.publisher(cfg, st).publish(ctx)
@@ -80,6 +86,19 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		out.Roles = append(out.Roles, reconciled(cfg, cur, d))
 	}
 	return err
+}
+
+// unwritten is what a run ends with that may write nothing: what the account says is
+// then what the forge has, and not what is wanted.
+func unwritten(d escalation.Done) escalation.Done {
+	d.Action = escalation.Action{}
+	if d.Outcome != escalation.Waived {
+		d.Outcome = escalation.Skipped
+	}
+	if !d.Gate.Is(d.Desired) {
+		d.Desired = sentinel.None
+	}
+	return d
 }
 
 // retirable tells whether a role can be retired.
@@ -100,6 +119,8 @@ func reconciled(cfg *escalation.Config, cur escalation.Record, d escalation.Done
 		Role: cur.Role(), Outcome: escalation.Skipped, Own: cur.Own(), Event: event(cfg, d.Desired), Head: cur.Head(), ReviewURL: cur.Row.URL,
 		Findings: []FindingResult{}, Gate: d.Gate.Names(), Rounds: cur.Sentinel.Round, Notes: []string{},
 	}
+	var then Settings
+	r.Advisory = recallSettings(field(cur.Sentinel, settingsField), &then) && then.Advisory
 	if d.Outcome == escalation.Failed || d.Action.As == cur.Role() || d.Action.Withdraw {
 		r.Outcome = d.Outcome
 	}

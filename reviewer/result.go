@@ -23,6 +23,7 @@ type Result struct {
 	Usage         *Usage             `json:"usage,omitempty"`
 	Notes         []string           `json:"notes"`
 	NotReviewed   []NotReviewed      `json:"not_reviewed,omitempty"` // files that the model wasn't shown, all of them
+	Advisory      bool               `json:"advisory,omitempty"`     // the role only comments
 	DryRun        bool               `json:"dry_run,omitempty"`
 	Error         string             `json:"error,omitempty"`
 

@@ -39,6 +39,7 @@ func Review(ctx context.Context, set Settings, env Env) (Result, error) {
 	r := &run{set: set, first: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), given: given(set, env), tokens: newCounter(set)}
 	r.result = Result{Role: set.Role, DryRun: set.DryRun, Findings: []FindingResult{}, Gate: []string{}, Notes: []string{}}
 	err := r.review(ctx)
+	r.result.Advisory = r.set.Advisory
 	if err != nil {
 		r.result.Outcome = escalation.Failed
 		r.result.Error = err.Error()
@@ -57,6 +58,9 @@ func (r *run) review(ctx context.Context) error {
 		r.result.Outcome = escalation.Closed
 		r.note("the pull request is closed")
 		return nil
+	}
+	if r.ownRequest(st.account) {
+		return r.look(ctx, st, began)
 	}
 	if !st.pull.Draft && st.unread == nil && r.remember(st) {
 		if done, err := r.settledBefore(ctx, &st, began, false); done || err != nil {

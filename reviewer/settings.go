@@ -40,6 +40,9 @@ type Settings struct {
 	Siblings     []string // roles that must have judged the head before it is approved
 	Lock         string   // reaction that locks the account; "" for none
 	LockTimes    escalation.LockTimes
+
+	// SelfRequested is the account that has started the run by requesting its own review; 0: none has.
+	SelfRequested int64
 }
 
 // Price is what a model costs, per million tokens. Zero: not known.

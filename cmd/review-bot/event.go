@@ -17,15 +17,20 @@ type event struct {
 	ref  string // GITHUB_REF
 	path string // of the event file
 
-	pull   int64 // number of the pull request that the event file is about, 0 if none
+	pull   int64  // number of the pull request that the event file is about, 0 if none
+	head   string // the pull request's head when it happened, "" if the file doesn't name it
 	fork   string
+	self   int64                      // account that has requested its own review
 	inputs map[string]json.RawMessage // of workflow_dispatch
 }
 
 // payload is the part of an event file that says which pull request it is about.
 type payload struct {
-	Number int64 `json:"number"`
-	Pull   *struct {
+	Action    string  `json:"action"`
+	Number    int64   `json:"number"`
+	Sender    account `json:"sender"`
+	Requested account `json:"requested_reviewer"`
+	Pull      *struct {
 		Number int64  `json:"number"`
 		Head   branch `json:"head"`
 		Base   branch `json:"base"`
@@ -33,10 +38,16 @@ type payload struct {
 	Inputs map[string]json.RawMessage `json:"inputs"`
 }
 
+// account is a user of the forge.
+type account struct {
+	ID int64 `json:"id"`
+}
+
 // branch is an end of a pull request. Repo is missing when the repository was
 // deleted, its number is not.
 type branch struct {
-	RepoID int64 `json:"repo_id"`
+	SHA    string `json:"sha"`
+	RepoID int64  `json:"repo_id"`
 	Repo   *struct {
 		ID       int64  `json:"id"`
 		FullName string `json:"full_name"`
@@ -49,6 +60,14 @@ func (b branch) repo() (id int64, name string) {
 		return max(b.Repo.ID, b.RepoID), b.Repo.FullName
 	}
 	return b.RepoID, ""
+}
+
+// self is the account that has requested its own review, 0 if that isn't what happened.
+func (p payload) self() int64 {
+	if p.Action != "review_requested" || p.Sender.ID != p.Requested.ID {
+		return 0
+	}
+	return p.Sender.ID
 }
 
 // fork names the head's repository, if it is another one than the base's.
@@ -86,10 +105,29 @@ func readEvent(env map[string]string) (event, error) {
 		return e, usage("the event file %s is not an event in JSON: %v — give --pr N", e.path, err)
 	}
 	if p.Pull != nil {
-		e.pull = max(p.Number, p.Pull.Number, 0)
+		e.pull, e.head, e.self = max(p.Number, p.Pull.Number, 0), p.Pull.Head.SHA, p.self()
 	}
 	e.fork, e.inputs = p.fork(), p.Inputs
 	return e, nil
+}
+
+// eventHead is the commit that the job's status is for: the head that the event file
+// names, "" if the event isn't about that pull request.
+func eventHead(env map[string]string, pull int64) string {
+	if e, err := readEvent(env); err == nil && e.onPull() && e.pull == pull {
+		return e.head
+	}
+	return ""
+}
+
+// selfRequested is the account whose request for its own review has started the job,
+// 0 if none has.
+func selfRequested(env map[string]string) int64 {
+	e, err := readEvent(env)
+	if err != nil || !e.onPull() {
+		return 0
+	}
+	return e.self
 }
 
 // onPull tells whether the event may be about a pull request. Without a name there

@@ -85,7 +85,10 @@ func (c *reviewCmd) withoutSecrets(w *world) (done bool, err error) {
 		}
 		r.ForgeRequests = forge.Requests()
 	}
-	return true, out.end(r)
+	if err := out.end(r); err != nil {
+		return true, err
+	}
+	return true, exit(exitOf(r, "", c.FailOnBlock))
 }
 
 // withoutSecrets ends a reconciliation that has no token because the pull request
@@ -99,11 +102,16 @@ func (c *reconcileCmd) withoutSecrets(w *world) (done bool, err error) {
 		return err != nil, err
 	}
 	line := strings.Replace(unreviewed(fork), "reviewed", "reconciled", 1)
-	if !c.JSON {
-		_, err = fmt.Fprintln(w.stdout, line)
+	r := reviewer.Reconciliation{Roles: []reviewer.Result{}, Gate: []string{}, Notes: []string{line}, DryRun: c.DryRun}
+	if out := newOutput(w, c.JSON); c.JSON {
+		err = out.endReconcile(r)
+	} else {
+		err = out.print(line + "\n")
+	}
+	if err != nil || !c.FailOnBlock {
 		return true, err
 	}
-	return true, newOutput(w, true).endReconcile(reviewer.Reconciliation{Roles: []reviewer.Result{}, Gate: []string{}, Notes: []string{line}, DryRun: c.DryRun})
+	return true, exit(exitRefused, "")
 }
 
 // forkMark is the hidden line of the comment that says that nobody has reviewed.

@@ -78,6 +78,14 @@ func TestForksWithoutSecrets(t *testing.T) {
 		}
 	}
 
+	// As a required check it doesn't pass.
+	if e := fork.run(t, "--fail-on-block"); e.status != 3 || e.stdout != forkLine+"\n" {
+		t.Errorf("--fail-on-block: exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+	}
+	if e := fork.run(t, "reconcile", "--fail-on-block"); e.status != 3 {
+		t.Errorf("reconcile --fail-on-block: exit status %d\n%s%s", e.status, e.stdout, e.stderr)
+	}
+
 	// For machines.
 	outputs := filepath.Join(t.TempDir(), "output")
 	r := fork.with("GITHUB_OUTPUT", outputs).result(t)

@@ -6,7 +6,8 @@
 // It reads the pull request over the API, asks an OpenAI-compatible model, and
 // publishes one review that it finds again by a hidden marker. Exit status: 0
 // done, whatever the verdict; 1 failed, with one line that says what to do; 2
-// usage or configuration; 3 blocked and --fail-on-block.
+// usage or configuration; 3 with --fail-on-block, unless the verdict lets the
+// commit pass.
 //
 // SIGINT, SIGTERM and the death of the parent process stop it: at once before
 // anything is published, and behind the request under way when something is. The
@@ -110,10 +111,10 @@ func status(err error) int {
 	var e *exitError
 	switch {
 	case err == nil:
-		return 0
+		return exitDone
 	case errors.As(err, &e):
 		return e.status
 	default:
-		return 1
+		return exitFailed
 	}
 }

@@ -15,6 +15,8 @@ type reconcileCmd struct {
 	Retire string `help:"Role that no longer exists: its verdict is marked as retired and counts no more." placeholder:"ROLE"`
 	DryRun bool   `help:"Read everything, print what would be published, write nothing."`
 	JSON   bool   `name:"json" help:"Print one JSON object."`
+
+	FailOnBlock bool `help:"Exit 3 unless the verdicts of all roles let the commit pass."`
 }
 
 // Run repairs the gate from the records.
@@ -29,7 +31,7 @@ func (c *reconcileCmd) Run(w *world) error {
 	if c.Retire != "" && !sentinel.ValidRole(c.Retire) {
 		return usage("--retire %q is not of the form %s", c.Retire, sentinel.RolePattern)
 	}
-	set := reviewer.Settings{Repo: t.owner + "/" + t.name, Number: t.number, DryRun: c.DryRun}
+	set := reviewer.Settings{Repo: t.owner + "/" + t.name, Number: t.number, DryRun: c.DryRun, SelfRequested: selfRequested(w.env)}
 	if err := c.apply(&set); err != nil {
 		return err
 	}
@@ -43,5 +45,8 @@ func (c *reconcileCmd) Run(w *world) error {
 	if printErr := out.endReconcile(result); err == nil {
 		err = printErr
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return exit(exitOfReconciliation(result, eventHead(w.env, t.number), c.FailOnBlock))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"review-bot/escalation"
 	"review-bot/prompts"
 	"review-bot/reviewer"
 	"review-bot/reviewer/config"
@@ -55,7 +54,7 @@ type reviewCmd struct {
 
 	DryRun      bool `help:"Read everything, ask the model, print what would be published, write nothing."`
 	JSON        bool `name:"json" help:"Print one JSON object."`
-	FailOnBlock bool `help:"Exit 3 if changes are requested."`
+	FailOnBlock bool `help:"Exit 3 unless the verdict lets the commit pass: for jobs that are required checks."`
 }
 
 // Run reviews once.
@@ -101,6 +100,7 @@ func (c *reviewCmd) Run(w *world, k *kong.Context) error {
 			Progress: func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
 		})}
 	}
+	set.SelfRequested = selfRequested(w.env)
 	out.hide(w.env, t.token, key)
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
@@ -113,19 +113,7 @@ func (c *reviewCmd) Run(w *world, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	if blocks(result) && (c.FailOnBlock || result.Outcome == escalation.OwnPull) {
-		return errBlocked
-	}
-	return nil
-}
-
-// blocks tells whether the pull request is held. On the account's own pull
-// request the forge takes no verdict, and the role's own one has to do.
-func blocks(r reviewer.Result) bool {
-	if r.Outcome == escalation.OwnPull {
-		return r.Own == sentinel.RequestChanges
-	}
-	return r.Event == sentinel.RequestChanges
+	return exit(exitOf(result, eventHead(w.env, t.number), c.FailOnBlock))
 }
 
 // settings are what flags say, and the defaults of what they don't. A model may

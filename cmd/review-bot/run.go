@@ -23,11 +23,8 @@ func (e *exitError) Error() string { return e.message }
 
 // usage is a mistake in flags, environment or configuration.
 func usage(format string, args ...any) error {
-	return &exitError{status: 2, message: fmt.Sprintf(format, args...)}
+	return &exitError{status: exitUsage, message: fmt.Sprintf(format, args...)}
 }
-
-// errBlocked is the exit status of a blocking verdict.
-var errBlocked = &exitError{status: 3}
 
 type cli struct {
 	Review    reviewCmd        `cmd:"" default:"withargs" help:"Review a pull request in one role (the default command)."`
@@ -54,7 +51,7 @@ const description = `Reviews pull requests on Gitea and Forgejo with a language 
 
 Inside an Actions job only a role, a token and a model need be given; server, repository and pull request come from the environment. Every flag can be set as REVIEW_BOT_<FLAG>, such as REVIEW_BOT_BLOCK_ON for --block-on; an empty variable counts as unset.
 
-Exit status: 0 done, whatever the verdict; 1 failed; 2 usage or configuration; 3 blocked and --fail-on-block.`
+Exit status: 0 done, whatever the verdict; 1 failed; 2 usage or configuration; 3 with --fail-on-block, unless the verdict lets the commit pass.`
 
 // run parses the command line and runs the command. Everything it needs of the
 // process is passed in. An error has been told on stderr when run returns.

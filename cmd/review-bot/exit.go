@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"review-bot/escalation"
+	"review-bot/reviewer"
+	"review-bot/sentinel"
+)
+
+// The exit statuses, see docs/exit-status.md.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3
+)
+
+// exitOf is the exit status of a result, and the line that says why where the result
+// doesn't. head is the commit that the job's status is for; "" for the pull request's.
+//
+// With failOnBlock only a verdict that lets exactly that commit pass is a success: the
+// job may be a required check, and whatever isn't known to be fine holds the merge.
+func exitOf(r reviewer.Result, head string, failOnBlock bool) (status int, why string) {
+	switch {
+	case r.Outcome == escalation.Failed:
+		return exitFailed, ""
+	case r.Outcome == escalation.OwnPull && r.Own == sentinel.RequestChanges:
+		return exitRefused, "" // the forge takes no verdict there, so the status has to carry it
+	case !failOnBlock || r.Outcome == escalation.Closed:
+		return exitDone, ""
+	}
+	if refused, why := refusal(r, cmp.Or(head, r.Head)); refused {
+		return exitRefused, why
+	}
+	return exitDone, ""
+}
+
+// refusal reports whether a run doesn't let a head pass, and why, "" if the result
+// says that.
+func refusal(r reviewer.Result, head string) (refused bool, why string) {
+	switch r.Outcome {
+	case escalation.Draft, escalation.NoSecrets, escalation.Capped, escalation.HeadMoved:
+		return true, "" // the outcome says it
+	case escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped, escalation.Waived, escalation.OwnPull:
+	default:
+		return true, fmt.Sprintf("the outcome %s lets nothing pass", r.Outcome)
+	}
+	switch {
+	case r.Own == "":
+		return true, fmt.Sprintf("no verdict lets %.7s pass: it wasn't judged — see the notes above", head)
+	case r.Head != head:
+		return true, fmt.Sprintf("the verdict is about %.7s, and this job is for %.7s — the run for the newer commit counts", r.Head, head)
+	case r.Event == sentinel.RequestChanges:
+		return true, ""
+	case r.Own == sentinel.Comment && !r.Advisory:
+		return true, fmt.Sprintf("%.7s isn't approved: not all of the change was read — see the review", head)
+	case r.Own == sentinel.RequestChanges && r.Outcome != escalation.Waived:
+		return true, ""
+	}
+	return false, ""
+}
+
+// exitOfReconciliation is exitOf for all roles of an account. No approval waits for
+// siblings there: where the account says nothing, and nothing was waived, no role
+// lets the head pass.
+func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bool) (status int, why string) {
+	head = cmp.Or(head, r.Head)
+	switch {
+	case r.Error != "":
+		return exitFailed, ""
+	case !failOnBlock || r.Closed:
+		return exitDone, ""
+	case len(r.Roles) == 0:
+		return exitRefused, fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", head)
+	}
+	for _, role := range r.Roles {
+		refused, why := refusal(role, head)
+		if !refused && role.Event == sentinel.None && role.Outcome != escalation.Waived && !role.Advisory {
+			refused, why = true, fmt.Sprintf("the account doesn't approve %.7s — run the review jobs", head)
+		}
+		if refused {
+			if why != "" {
+				why = role.Role + ": " + why
+			}
+			return exitRefused, why
+		}
+	}
+	return exitDone, ""
+}
+
+// exit is the error for an exit status.
+func exit(status int, why string) error {
+	if status == exitDone {
+		return nil
+	}
+	return &exitError{status, why}
+}

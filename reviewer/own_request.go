@@ -1,0 +1,55 @@
+package reviewer
+
+import (
+	"context"
+	"time"
+
+	"review-bot/escalation"
+	"review-bot/sentinel"
+)
+
+// ownRequest reports whether the run was started by the account's own request for
+// its review, which is how it takes a verdict back.
+func (r *run) ownRequest(account User) bool {
+	return r.set.SelfRequested != 0 && r.set.SelfRequested == account.ID
+}
+
+// look fills the result with what the forge says of the role now: no model is asked
+// and nothing is written. A run that the account itself has started would otherwise
+// start the next one.
+func (r *run) look(ctx context.Context, st state, began time.Time) error {
+	r.result.Outcome, r.result.Event = escalation.Skipped, sentinel.None
+	r.note("the account's own request for review started this run: no model was asked and nothing was written")
+	if st.unread != nil {
+		return st.unread
+	}
+	if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+		return err
+	}
+	r.noteLog(st.log)
+	if !r.remember(st) {
+		if err := r.configure(ctx, st.pull); err != nil {
+			return err
+		}
+	}
+	answered, err := r.answered(ctx, st)
+	if err != nil || !answered {
+		r.progress("read", began, "the role has no verdict that answers for this head")
+		return err
+	}
+	cur, _ := st.log.Current(r.set.Role)
+	cfg := r.config(st, escalation.Recorded(cur))
+	action, _, _ := escalation.Preview(cfg, st.log, st.pull.Head, false)
+	gate := st.log.Gate()
+	r.result.Gate, r.result.ReviewURL = gate.Names(), cur.Row.URL
+	if event(cfg, action.Desired) == sentinel.Approved && !gate.Is(sentinel.Approved) {
+		r.progress("read", began, "the role's approval was taken back")
+		return nil
+	}
+	r.result.Own, r.result.Event = cur.Own(), event(cfg, action.Desired)
+	if action.Outcome == escalation.Waived {
+		r.result.Outcome = escalation.Waived
+	}
+	r.progress("read", began, "judged at %.7s already", cur.Head())
+	return nil
+}
