@@ -62,8 +62,9 @@ type Reply struct {
 	Server    time.Time // AskReactions: the server's time
 	Rows      []Row
 	Entries   []Entry
-	Head      string // AskHead
-	Closed    bool   // AskHead
+	Head      string           // AskHead
+	Against   sentinel.Against // AskHead
+	Closed    bool             // AskHead
 	Comments  []Comment
 	Posted    Row // AskPost, AskSubmit
 }
@@ -103,7 +104,8 @@ type Verdict struct {
 	Own      sentinel.Verdict
 	Head     string
 	Base     string
-	Q        string // digest of the question
+	Against  sentinel.Against // what the head was compared with
+	Q        string           // digest of the question
 	Round    int
 	Epoch    int64
 	Heard    int64            // newest timeline id that was read before the model was asked
@@ -122,7 +124,7 @@ func (v Verdict) Judgement() Judgement {
 			extra = append(extra, f)
 		}
 	}
-	return Judgement{Own: v.Own, Head: v.Head, Text: sentinel.Hash(v.Body.Text), Note: Note{v.Q, v.Base, v.Heard, extra}}
+	return Judgement{Own: v.Own, Head: v.Head, Against: v.Against, Text: sentinel.Hash(v.Body.Text), Note: Note{v.Q, v.Base, v.Heard, extra}}
 }
 
 // Recorded is a role's verdict as its record has it, to go on with when no model
@@ -135,5 +137,5 @@ func Recorded(r Record) Verdict {
 	}
 	body.Notice = ""
 	s := r.Sentinel
-	return Verdict{Own: s.Own, Head: s.Head, Base: s.Base, Q: s.Q, Round: s.Round, Epoch: s.Epoch, Heard: s.Heard, Body: body, Owed: s.Owed, Extra: s.Extra}
+	return Verdict{Own: s.Own, Head: s.Head, Base: s.Base, Against: s.Against, Q: s.Q, Round: s.Round, Epoch: s.Epoch, Heard: s.Heard, Body: body, Owed: s.Owed, Extra: s.Extra}
 }

@@ -27,10 +27,11 @@ const (
 
 // Judgement is what the acting role found.
 type Judgement struct {
-	Own  sentinel.Verdict
-	Head string // commit that was judged
-	Text string // sentinel.Hash of what the role says
-	Note Note
+	Own     sentinel.Verdict
+	Head    string           // commit that was judged
+	Against sentinel.Against // what it was compared with
+	Text    string           // sentinel.Hash of what the role says
+	Note    Note
 }
 
 // Note is what a sentinel remembers of how its verdict came about: the question,
@@ -53,11 +54,12 @@ type Situation struct {
 	Role      string    // the acting role
 	Judgement Judgement // what it found; when no model was asked, what its current record says
 
-	Head     string // the pull request's head now
-	Closed   bool   // closed or merged
-	Draft    bool   // and drafts aren't to be reviewed
-	OwnPull  bool   // the account is the pull request's author
-	Advisory bool   // the role's verdict never gates
+	Head     string           // the pull request's head now
+	Against  sentinel.Against // what it is compared with now
+	Closed   bool             // closed or merged
+	Draft    bool             // and drafts aren't to be reviewed
+	OwnPull  bool             // the account is the pull request's author
+	Advisory bool             // the role's verdict never gates
 
 	NoApprove   bool     // publish no APPROVED
 	RepostStale bool     // post an approval anew when its commit is no longer the head
@@ -96,7 +98,7 @@ type Desire struct {
 // play no part: two escalated roles would hold each other for ever.
 func Desired(s Situation) Desire {
 	var d Desire
-	approved := s.Judgement.Own == sentinel.Approved && s.Judgement.Head == s.Head && !s.Advisory
+	approved := s.Judgement.Own == sentinel.Approved && s.asked() && !s.Advisory
 	blocked := false
 	if s.Role != "" && !s.Advisory && s.Judgement.Own == sentinel.RequestChanges {
 		if s.Log.Waived(s.Role, s.Judgement.Head) {
@@ -115,7 +117,7 @@ func Desired(s Situation) Desire {
 		case cur.Own() == sentinel.RequestChanges:
 			blocked = true
 			d.Blockers = append(d.Blockers, cur)
-		case s.Role == "" && cur.Own() == sentinel.Approved && cur.Head() == s.Head:
+		case s.Role == "" && cur.Own() == sentinel.Approved && s.about(cur):
 			approved = true
 		}
 	}
@@ -133,7 +135,17 @@ func Desired(s Situation) Desire {
 
 func (s Situation) judged(role string) bool {
 	cur, ok := s.Log.Current(role)
-	return ok && cur.Head() == s.Head
+	return ok && s.about(cur)
+}
+
+// about reports whether the record answers for the head as it is compared now.
+func (s Situation) about(cur Record) bool {
+	return cur.Head() == s.Head && cur.Sentinel.Against == s.Against
+}
+
+// asked reports the same of what the acting role found.
+func (s Situation) asked() bool {
+	return s.Judgement.Head == s.Head && s.Judgement.Against == s.Against
 }
 
 // Decide is the decision table for one role's run: total, and the same for the
@@ -165,6 +177,8 @@ func (s Situation) verdict() Action {
 		return Action{Outcome: Draft, Reason: "the pull request is a draft"}
 	case s.Judgement.Head != s.Head:
 		return Action{Outcome: HeadMoved, Reason: "the pull request has a newer head"}
+	case !s.asked():
+		return Action{Outcome: HeadMoved, Reason: "the head is compared with another base now"}
 	case s.OwnPull:
 		a := s.comment(cur, has)
 		a.Outcome, a.Reason = OwnPull, "the account is the pull request's author"
@@ -202,7 +216,7 @@ func (s Situation) comment(cur Record, has bool) Action {
 
 // same tells whether the role says what its record says, about the same commit.
 func (s Situation) same(cur Record) bool {
-	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Body == s.Judgement.Text &&
+	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Against == s.Judgement.Against && cur.Sentinel.Body == s.Judgement.Text &&
 		s.Judgement.Note.equal(cur.Sentinel)
 }
 

@@ -324,7 +324,7 @@ func TestDesiredFromRecordsAlone(t *testing.T) {
 func TestTheSameAnswerToAnotherQuestionIsNoted(t *testing.T) {
 	for promise, change := range map[string]func(*Verdict){
 		"another question":       func(v *Verdict) { v.Q = "0f" },
-		"another base":           func(v *Verdict) { v.Base = h3 },
+		"another base's tip":     func(v *Verdict) { v.Base = h3 },
 		"more was known":         func(v *Verdict) { v.Heard = 200 },
 		"the caller adds a note": func(v *Verdict) { v.Extra = []sentinel.Field{{Key: "x", Value: "1"}} },
 	} {

@@ -62,7 +62,7 @@ func start(sc scenario, log []record) *world {
 		body := sentinel.Body{Text: r.role + " finds " + string(r.own)}
 		_, err := view.PostReview(context.Background(), escalation.NewReview{
 			Event: r.event, Commit: pull.Head, Body: body.With(sentinel.Sentinel{
-				Role: r.role, Version: 1, Kind: sentinel.KindVerdict, Own: r.own, Event: r.event, Head: head, Q: q, Base: pull.Base,
+				Role: r.role, Version: 1, Kind: sentinel.KindVerdict, Own: r.own, Event: r.event, Head: head, Q: q, Base: pull.Base, Against: pull.Against(),
 				Run: fmt.Sprintf("%032x", i+1),
 			}, newKey()),
 		})
@@ -80,7 +80,7 @@ func start(sc scenario, log []record) *world {
 			w.wrong = true
 		}
 	}
-	if before.UnreadApproval(w.head()) {
+	if before.UnreadApproval(w.pull().Head, w.pull().Against()) {
 		w.wrong = true
 	}
 	if sc.act == twice {

@@ -169,9 +169,9 @@ func (w *world) key() string {
 	return b.String()
 }
 
-func (w *world) head() string {
+func (w *world) pull() reviewer.Pull {
 	pull, _ := w.forge.As("bot").Pull(context.Background())
-	return pull.Head
+	return pull
 }
 
 // enumerator walks through all states that a scenario leads to.
@@ -424,7 +424,7 @@ func (e *enumerator) begin(w *world, j *job) {
 	j.begun, j.head = true, pull.Head
 	j.seen = digest(w, escalation.AskReviews) + digest(w, escalation.AskTimeline)
 	v := escalation.Verdict{
-		Own: e.sc.finds[j.role+pull.Head], Head: pull.Head, Base: pull.Base, Q: q, Fresh: true,
+		Own: e.sc.finds[j.role+pull.Head], Head: pull.Head, Base: pull.Base, Against: pull.Against(), Q: q, Fresh: true,
 		Body: sentinel.Body{Text: j.role + " finds " + string(e.sc.finds[j.role+pull.Head])},
 	}
 	if j.role == "a" {
@@ -597,7 +597,7 @@ func (e *enumerator) calm(w *world) string {
 	}
 	log := e.log(w)
 	for _, row := range log.Rows {
-		if row.State == escalation.RowApproved && row.Official && !row.Dismissed && row.CommentID > w.pushed && log.UnreadApproval(w.head()) {
+		if row.State == escalation.RowApproved && row.Official && !row.Dismissed && row.CommentID > w.pushed && log.UnreadApproval(w.pull().Head, w.pull().Against()) {
 			return "I2: a commit that no role judged stands approved by a job that ended after it was pushed"
 		}
 	}
@@ -623,7 +623,7 @@ func (e *enumerator) reconcile(w *world) *world {
 
 // check says which invariant doesn't hold in w, where all jobs have ended.
 func (e *enumerator) check(w *world) string {
-	log, head := e.log(w), w.head()
+	log, head := e.log(w), w.pull().Head
 	failed := slices.ContainsFunc(w.jobs, func(j job) bool { return j.failed != nil })
 	blocked, approved, waived := false, false, false
 	for _, j := range w.jobs {

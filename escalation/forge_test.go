@@ -45,6 +45,7 @@ type forge struct {
 	// the person's dismissal before: the one case that the log can't know.
 	undismissed map[int64]bool
 	head        string
+	against     sentinel.Against
 	nonce       int
 }
 

@@ -15,8 +15,9 @@ import (
 type Config struct {
 	Account int64
 	Login   string
-	Author  int64  // of the pull request
-	URL     string // of the pull request
+	Author  int64            // of the pull request
+	URL     string           // of the pull request
+	Against sentinel.Against // what the head was compared with when the run began
 	Key     sentinel.Key
 	Nonce   string // random, of this process: the nonces of its POSTs are derived from it
 
@@ -136,7 +137,7 @@ func Publish(cfg *Config, now time.Time) Publication {
 // nothing changed meanwhile. needed is false if there is nothing to write.
 func Preview(cfg *Config, log Log, head string, closed bool) (action Action, asks []Ask, needed bool) {
 	p := Publication{cfg: cfg, verdict: cfg.Verdict, log: log}
-	action = p.decide(head, closed)
+	action = p.decide(head, cfg.Against, closed)
 	p.plan(action)
 	return action, p.queue, action.Writes() || (len(log.Pending()) > 0 && !closed)
 }
@@ -313,8 +314,8 @@ func (p *Publication) act(r Reply) {
 		p.Ask = Ask{Kind: AskComments, Review: id}
 		return
 	}
-	action := p.decide(r.Head, r.Closed)
-	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head) {
+	action := p.decide(r.Head, r.Against, r.Closed)
+	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head, r.Against) {
 		// This run's approval stands on a commit that nobody has read.
 		action.Withdraw = true
 		p.approved = false
@@ -377,7 +378,7 @@ func (p *Publication) adopt() {
 	case !p.verdict.Fresh:
 		p.verdict = Recorded(cur)
 		return
-	case p.cfg.Force || cur.Head() != p.verdict.Head || cur.Sentinel.Q != p.verdict.Q:
+	case p.cfg.Force || cur.Head() != p.verdict.Head || cur.Sentinel.Against != p.verdict.Against || cur.Sentinel.Q != p.verdict.Q:
 		return
 	case cur.Own() == p.verdict.Own && cur.Sentinel.Body == sentinel.Hash(p.verdict.Body.Text):
 		return // what this run has to say stands there: its own edit, or another run's that says the same
@@ -391,9 +392,9 @@ func (p *Publication) adopt() {
 	p.note("another run of %s has published its verdict meanwhile: that one counts", p.cfg.Role)
 }
 
-func (p *Publication) decide(head string, closed bool) Action {
+func (p *Publication) decide(head string, against sentinel.Against, closed bool) Action {
 	s := Situation{
-		Log: p.log, Role: p.cfg.Role, Judgement: p.verdict.Judgement(), Head: head, Closed: closed,
+		Log: p.log, Role: p.cfg.Role, Judgement: p.verdict.Judgement(), Head: head, Against: against, Closed: closed,
 		OwnPull: p.cfg.Account == p.cfg.Author, Advisory: p.cfg.Advisory,
 		NoApprove: p.cfg.NoApprove, RepostStale: p.cfg.RepostStale, Siblings: p.cfg.Siblings,
 	}
@@ -538,7 +539,7 @@ func (p *Publication) newBody(a Action, v Verdict) string {
 	body.Notice = p.notice(a, v, a.Post == sentinel.RequestChanges)
 	return body.With(sentinel.Sentinel{
 		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
-		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Run: p.postNonce(), Owed: v.Owed, Extra: v.Extra,
+		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Against: v.Against, Run: p.postNonce(), Owed: v.Owed, Extra: v.Extra,
 	}, p.cfg.Key)
 }
 
@@ -553,7 +554,7 @@ func (p *Publication) postNonce() string {
 // found stay as they were posted.
 func (p *Publication) edited(a Action, v Verdict) string {
 	s := a.Patch.Sentinel
-	s.Head, s.Base, s.Q, s.Round, s.Epoch, s.Heard, s.Owed, s.Extra = v.Head, v.Base, v.Q, v.Round, v.Epoch, v.Heard, v.Owed, v.Extra
+	s.Head, s.Base, s.Against, s.Q, s.Round, s.Epoch, s.Heard, s.Owed, s.Extra = v.Head, v.Base, v.Against, v.Q, v.Round, v.Epoch, v.Heard, v.Owed, v.Extra
 	body := v.Body
 	body.Notice = p.notice(a, v, a.Desired == sentinel.RequestChanges)
 	return body.With(s, p.cfg.Key)

@@ -58,7 +58,7 @@ func Reconcile(s Situation, retire string) Action {
 func (s Situation) poster(event sentinel.Verdict) (Record, bool) {
 	var newest, differs *Record
 	for _, cur := range slices.Backward(s.Log.Standing()) {
-		if cur.Own() == sentinel.Comment || (event == sentinel.Approved && (cur.Own() != sentinel.Approved || cur.Head() != s.Head)) {
+		if cur.Own() == sentinel.Comment || (event == sentinel.Approved && (cur.Own() != sentinel.Approved || !s.about(cur))) {
 			continue
 		}
 		if newest == nil {
@@ -99,11 +99,11 @@ func withdraws(want Desire, gate Gate) bool {
 }
 
 // UnreadApproval tells whether the account's approval stands although none of
-// its roles has a record at head.
-func (l Log) UnreadApproval(head string) bool {
+// its roles has a record at head, compared with the same.
+func (l Log) UnreadApproval(head string, against sentinel.Against) bool {
 	gate := l.Gate()
 	if gate.Unofficial || !gate.Has(sentinel.Approved) {
 		return false
 	}
-	return !slices.ContainsFunc(l.Standing(), func(cur Record) bool { return cur.Head() == head })
+	return !slices.ContainsFunc(l.Standing(), func(cur Record) bool { return cur.Head() == head && cur.Sentinel.Against == against })
 }

@@ -54,7 +54,7 @@ func (f *forge) publish(t *testing.T, cfg *Config, attach bool) []string {
 		case AskTimeline:
 			r.Entries = slices.Clone(f.entries)
 		case AskHead:
-			r.Head = f.head
+			r.Head, r.Against = f.head, f.against
 		case AskPost:
 			words := fmt.Sprintf("post %s %s %d inline", sentinelOf(t, ask.Post.Body).Kind, ask.Post.Event, len(ask.Post.Comments))
 			writes = append(writes, words)

@@ -107,10 +107,10 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	}
 	_, comments := r.conversations(st.log)
 	v := escalation.Verdict{
-		Own: own, Head: pull.Head, Base: pull.Base, Q: r.question, Fresh: true, Owed: round.Owed,
+		Own: own, Head: pull.Head, Base: pull.Base, Against: pull.Against(), Q: r.question, Fresh: true, Owed: round.Owed,
 		Round: st.log.RoundsAt(r.set.Role, own, pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
 		Extra: []sentinel.Field{
-			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)}, {Key: mergeBaseField, Value: pull.MergeBase},
+			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)},
 			{Key: givenField, Value: r.given}, {Key: settingsField, Value: noteSettings(r.set)},
 		},
 	}

@@ -110,7 +110,7 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 	case escalation.AskHead:
 		var pull Pull
 		pull, r.Err = forge.Pull(ctx)
-		r.Head, r.Closed = pull.Head, pull.Closed
+		r.Head, r.Against, r.Closed = pull.Head, pull.Against(), pull.Closed
 	case escalation.AskComments:
 		r.Comments, r.Err = forge.Comments(ctx, ask.Review)
 	case escalation.AskPost:

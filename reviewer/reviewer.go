@@ -14,6 +14,7 @@ import (
 
 	"review-bot/escalation"
 	"review-bot/prompts"
+	"review-bot/sentinel"
 )
 
 // User is an account on the forge.
@@ -36,6 +37,11 @@ type Pull struct {
 	MergeBase  string
 	Closed     bool // closed or merged
 	Draft      bool
+}
+
+// Against is what the pull request's head is compared with.
+func (p Pull) Against() sentinel.Against {
+	return sentinel.Against{Branch: sentinel.BranchDigest(p.BaseBranch), MergeBase: p.MergeBase}
 }
 
 // Row is a review in the forge's list of reviews.

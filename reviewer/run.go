@@ -145,7 +145,7 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 // replied in one of its conversations.
 func (r *run) answered(ctx context.Context, st state) (bool, error) {
 	cur, ok := st.log.Current(r.set.Role)
-	if !ok || cur.Head() != st.pull.Head || cur.Sentinel.Q != r.question || st.log.AskedAgain(cur) {
+	if !ok || cur.Head() != st.pull.Head || cur.Sentinel.Against != st.pull.Against() || cur.Sentinel.Q != r.question || st.log.AskedAgain(cur) {
 		return false, nil
 	}
 	unheard, err := r.unheard(ctx, st, cur)
@@ -211,7 +211,7 @@ func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 // config is what every publication of these settings has in common.
 func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.Config {
 	return &escalation.Config{
-		Account: st.account.ID, Login: st.account.Login, Author: st.pull.Author.ID, URL: st.pull.URL, Key: key, Nonce: nonce, Seen: st.log,
+		Account: st.account.ID, Login: st.account.Login, Author: st.pull.Author.ID, URL: st.pull.URL, Against: st.pull.Against(), Key: key, Nonce: nonce, Seen: st.log,
 		NoApprove: set.NoApprove, RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
 		Lock: set.Lock, Times: set.LockTimes,
 	}

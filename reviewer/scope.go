@@ -78,11 +78,8 @@ func (s scope) reviewed() int {
 	return len(paths)
 }
 
-// What the role's sentinel notes for its next round.
-const (
-	mergeBaseField = "mergebase" // of the head that was judged
-	partialField   = "partial"   // something had no room
-)
+// partialField is what the role's sentinel notes for its next round.
+const partialField = "partial" // something had no room
 
 // delta narrows the files down to what changed since the role judged last, where
 // that is known and less than all of it. whole says, for people, why it isn't.
@@ -95,7 +92,7 @@ func (r *run) delta(ctx context.Context, st state, files []diff.File) (since, wh
 		return "", r.doubt, files, nil
 	case field(cur.Sentinel, partialField) != "":
 		return "", "the last round left something out", files, nil
-	case field(cur.Sentinel, mergeBaseField) != st.pull.MergeBase:
+	case cur.Sentinel.Against != st.pull.Against():
 		return "", "the base was merged in, or the branch was moved to another one", files, nil
 	}
 	changed, err := changedSince(ctx, r.env.Forge, files, cur.Head(), st.pull.Head)

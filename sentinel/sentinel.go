@@ -14,6 +14,8 @@
 package sentinel
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +74,7 @@ type Sentinel struct {
 	Epoch   int64   // timeline id of the event that last reset Round; 0: none
 	Q       string  // digest of the question that the model was asked
 	Base    string  // tip of the base branch that was read, 40 hex digits
+	Against Against // what the head was compared with
 	Run     string  // random nonce of the POST that made the review, 32 hex digits
 	Body    string  // hash of the text, see Hash
 	State   State
@@ -79,6 +82,20 @@ type Sentinel struct {
 	Owed    []Owed
 	Extra   []Field // keys that this version doesn't know, in the order read
 	MAC     string  // see Sign
+}
+
+// Against is what a head is compared with. The same head is another change on
+// another base branch, or from another merge base.
+type Against struct {
+	Branch    string // digest of the base branch's name, in hexadecimal; see [BranchDigest]
+	MergeBase string // commit, 40 hex digits
+}
+
+// BranchDigest is a base branch's name as a sentinel holds it: a name may have
+// characters that a sentinel can't.
+func BranchDigest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Field is a key with its value.
@@ -123,6 +140,8 @@ func (s Sentinel) fields() []Field {
 	list = append(list,
 		Field{"q", s.Q},
 		Field{"base", s.Base},
+		Field{"branch", s.Against.Branch},
+		Field{"mergebase", s.Against.MergeBase},
 		Field{"run", s.Run},
 		Field{"body", s.Body},
 		Field{"state", string(s.State)},
@@ -175,7 +194,7 @@ func (s Sentinel) Validate() error {
 			return fmt.Errorf("run %q is not a nonce of 32 hex digits", s.Run)
 		}
 	}
-	for _, f := range []Field{{"head", s.Head}, {"base", s.Base}, {"run", s.Run}, {"q", s.Q}, {"body", s.Body}, {"mac", s.MAC}} {
+	for _, f := range []Field{{"head", s.Head}, {"base", s.Base}, {"run", s.Run}, {"q", s.Q}, {"body", s.Body}, {"mac", s.MAC}, {"branch", s.Against.Branch}, {"mergebase", s.Against.MergeBase}} {
 		if f.Value != "" && !hexadecimal(f.Value) {
 			return fmt.Errorf("%s %q is not hexadecimal", f.Key, f.Value)
 		}
@@ -248,6 +267,10 @@ func (s *Sentinel) set(key, value string) (err error) {
 		s.Q = value
 	case "base":
 		s.Base = value
+	case "branch":
+		s.Against.Branch = value
+	case "mergebase":
+		s.Against.MergeBase = value
 	case "run":
 		s.Run = value
 	case "body":

@@ -36,6 +36,7 @@ func sentinels(t *rapid.T) Sentinel {
 		Heard:   rapid.Int64Range(0, 1<<40).Draw(t, "heard"),
 		Q:       maybe("q", hexOf(64)),
 		Base:    maybe("base", hexOf(40)),
+		Against: Against{maybe("branch", hexOf(16)), maybe("mergebase", hexOf(40))},
 		Body:    maybe("body", hexOf(16)),
 		State:   rapid.SampledFrom([]State{Live, Superseded, Retired}).Draw(t, "state"),
 		MAC:     maybe("mac", hexOf(32)),
