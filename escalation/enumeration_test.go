@@ -437,7 +437,7 @@ func (e *enumerator) begin(w *world, j *job) {
 	}
 	j.own = v.Own
 	j.cfg = &escalation.Config{
-		Account: account.ID, Login: account.Login, Author: pull.Author.ID, URL: pull.URL, Key: newKey(),
+		Account: account.ID, Login: account.Login, Author: pull.Author.ID, URL: pull.URL, Against: pull.Against(), Key: newKey(),
 		Nonce: fmt.Sprint(j.role, j.run), Role: j.role, Verdict: v, Seen: log, Lock: "rocket",
 	}
 	action, _, needed := escalation.Preview(j.cfg, log, pull.Head, false)
