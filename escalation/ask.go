@@ -12,6 +12,7 @@ type Ask struct {
 	Kind    AskKind
 	Since   time.Time     // AskTimeline: entries updated then or later, all for the zero time
 	Rows    []Row         // AskTimeline: the reviews read before
+	ToEnd   bool          // AskTimeline: go on where hidden entries may follow
 	Review  int64         // AskComments, AskSubmit, AskAttach, AskSettle
 	Reopen  bool          // AskSettle: open it again
 	Head    string        // AskSettle: the commit at which it is fixed
@@ -62,6 +63,7 @@ type Reply struct {
 	Server    time.Time // AskReactions: the server's time
 	Rows      []Row
 	Entries   []Entry
+	Reach     Reach            // AskTimeline
 	Head      string           // AskHead
 	Against   sentinel.Against // AskHead
 	Closed    bool             // AskHead

@@ -91,7 +91,7 @@ type Desire struct {
 	Event    sentinel.Verdict // request_changes, approved or none
 	Blockers []Record         // current records that hold the account, the acting role's not among them; newest first
 	Waived   bool             // some role's request for changes was dismissed by a person
-	Waiting  bool             // approval waits for siblings that haven't judged the head
+	Waiting  bool             // approval waits for siblings that haven't judged the head, or for a timeline that can be read whole
 }
 
 // Desired computes worst-wins from the roles' own verdicts. Published events
@@ -121,7 +121,7 @@ func Desired(s Situation) Desire {
 			approved = true
 		}
 	}
-	d.Waiting = slices.ContainsFunc(s.Siblings, func(role string) bool { return role != s.Role && !s.judged(role) })
+	d.Waiting = s.Log.Holes || slices.ContainsFunc(s.Siblings, func(role string) bool { return role != s.Role && !s.judged(role) })
 	switch {
 	case blocked:
 		d.Event = sentinel.RequestChanges

@@ -75,6 +75,7 @@ type Publication struct {
 	queue   []Ask   // writes that the last decision left to do
 	rows    []Row   // of the reading under way
 	entries []Entry
+	reach   Reach
 	log     Log // of the last reading
 
 	began    time.Time // of the wait for the lock
@@ -259,10 +260,16 @@ func (p *Publication) tellReading(r Reply) {
 		}
 		p.Ask = Ask{Kind: AskTimeline, Since: Since(p.cfg.Account, r.Rows), Rows: r.Rows}
 	case AskTimeline:
-		p.entries = r.Entries
+		p.entries, p.reach = r.Entries, r.Reach
+		if !p.Ask.ToEnd && p.reading().Unproven(p.verdict.Own == sentinel.Approved) {
+			p.Ask = Ask{Kind: AskTimeline, Since: p.Ask.Since, Rows: p.rows, ToEnd: true}
+			return
+		}
 		p.Ask = Ask{Kind: AskHead}
 	case AskHead:
-		p.log = NewLog(p.cfg.Account, p.rows, p.entries, p.cfg.Key)
+		if p.log = p.reading(); p.log.Holes && !slices.Contains(p.Done.Notes, Holes) {
+			p.note(Holes)
+		}
 		p.rows, p.entries = nil, nil
 		p.act(r)
 	case AskComments:
@@ -275,6 +282,15 @@ func (p *Publication) tellReading(r Reply) {
 		p.read() // the head is read last
 	default: // Tell sends the others elsewhere
 	}
+}
+
+// Holes is what people are told of a timeline that is too long.
+const Holes = "the timeline has thousands of entries that the server doesn't show, so it couldn't be read whole: " +
+	"blocks stay, and nothing is approved — open another pull request"
+
+// reading is the log of the reading under way.
+func (p *Publication) reading() Log {
+	return NewLog(p.cfg.Account, p.rows, p.entries, p.cfg.Key).Reached(p.reach)
 }
 
 // foundLost looks for a POST whose answer was lost: among the submitted reviews

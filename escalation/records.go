@@ -143,6 +143,14 @@ type Log struct {
 	Ignored []Ignored
 	// Approvals are the official ones of other accounts, as far as people gave them.
 	Approvals []Row
+
+	Reach Reach
+	// Holes says that the timeline couldn't be read whole. Nothing that opens the gate
+	// is concluded from it then: no waiver, no new count of rounds, no approval.
+	Holes bool
+
+	lacks    bool // the entry of one of the account's reviews isn't there
+	doubtful bool // something else doesn't fit, see fit
 }
 
 // Ignored is a review that looks like one of the bot's and isn't believed.
@@ -193,6 +201,7 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 		}
 		log.Records = append(log.Records, r)
 	}
+	log.fit(rows)
 	return log
 }
 
@@ -389,6 +398,9 @@ type Waiver struct {
 
 // Waivers lists the dismissals that are in force.
 func (l Log) Waivers() []Waiver {
+	if l.Holes {
+		return nil
+	}
 	var list []Waiver
 	for _, e := range l.Entries {
 		if e.Kind != EntryDismiss || e.User == l.Account {

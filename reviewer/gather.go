@@ -77,13 +77,24 @@ func (s state) unknown(err error) (state, error) {
 	return s, nil
 }
 
-// timeline reads the timeline as far as the inline comments of these rows reach.
+// timeline reads the timeline as far as the inline comments of these rows reach,
+// and to its end if what it says depends on entries that may be hidden after that.
 func (s *state) timeline(ctx context.Context, forge Reader, key sentinel.Key, rows []Row) error {
-	entries, err := forge.Timeline(ctx, escalation.Since(s.account.ID, s.rows), rows)
+	since := escalation.Since(s.account.ID, s.rows)
+	entries, err := forge.Timeline(ctx, since, rows)
 	if err != nil {
 		return err
 	}
 	s.log = escalation.NewLog(s.account.ID, s.rows, entries, key)
+	if !s.log.Unproven(false) {
+		return nil
+	}
+	entries, reach, err := forge.TimelineToEnd(ctx, since, s.rows)
+	if err != nil {
+		return err
+	}
+	s.partial = false
+	s.log = escalation.NewLog(s.account.ID, s.rows, entries, key).Reached(reach)
 	return nil
 }
 

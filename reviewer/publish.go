@@ -106,7 +106,11 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 	case escalation.AskReviews:
 		r.Rows, r.Err = forge.Reviews(ctx)
 	case escalation.AskTimeline:
-		r.Entries, r.Err = forge.Timeline(ctx, ask.Since, ask.Rows)
+		if ask.ToEnd {
+			r.Entries, r.Reach, r.Err = forge.TimelineToEnd(ctx, ask.Since, ask.Rows)
+		} else {
+			r.Entries, r.Err = forge.Timeline(ctx, ask.Since, ask.Rows)
+		}
 	case escalation.AskHead:
 		var pull Pull
 		pull, r.Err = forge.Pull(ctx)

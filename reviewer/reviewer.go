@@ -57,12 +57,17 @@ type Reader interface {
 	Pull(ctx context.Context) (Pull, error)
 	// Diff is the pull request's diff between merge base and head, as git writes it.
 	Diff(ctx context.Context) ([]byte, error)
-	// Reviews lists all reviews, those of other accounts included.
+	// Reviews lists all reviews, those of other accounts included. For each that the server
+	// counts and doesn't show there is an [escalation.HiddenReview].
 	Reviews(ctx context.Context) ([]Row, error)
 	// Timeline lists the entries that were updated at since or later, all for the zero time.
-	// rows are the reviews as they were read just before: by them an implementation can tell
-	// whether the list is complete, where the server doesn't say so.
+	// rows are the reviews as they were read just before: their counts say where the list is
+	// over. A server may leave entries out of what it gives, and anybody can add many of those,
+	// so an entry that isn't in the list may exist all the same.
 	Timeline(ctx context.Context, since time.Time, rows []Row) ([]Entry, error)
+	// TimelineToEnd reads on until nothing has come for long, and says whether it did or
+	// had to stop before. It may take a hundred requests.
+	TimelineToEnd(ctx context.Context, since time.Time, rows []Row) ([]Entry, escalation.Reach, error)
 	// File is a file's content at a commit or branch; the error is ErrNoFile if there is none.
 	File(ctx context.Context, path, ref string) ([]byte, error)
 	// Tree is every file of a commit: its blob's id, in full, by its path. Symbolic links are

@@ -231,7 +231,11 @@ func foreseen(a escalation.Action, log escalation.Log) escalation.Done {
 func (r *run) report(cfg *escalation.Config, d escalation.Done) {
 	r.result.Outcome, r.result.Event = d.Outcome, event(cfg, d.Desired)
 	r.result.Gate, r.result.ReviewURL = d.Gate.Names(), d.URL
-	r.result.Notes = append(r.result.Notes, d.Notes...)
+	for _, note := range d.Notes {
+		if !slices.Contains(r.result.Notes, note) {
+			r.result.Notes = append(r.result.Notes, note)
+		}
+	}
 	if len(d.Action.Blockers) > 0 && r.result.Own != sentinel.RequestChanges && r.result.Headline != "" {
 		r.result.Headline += " · held by " + d.Action.Blockers[0].Role()
 	}
@@ -251,6 +255,9 @@ func (r *run) report(cfg *escalation.Config, d escalation.Done) {
 }
 
 func (r *run) noteLog(log escalation.Log) {
+	if log.Holes {
+		r.note(escalation.Holes)
+	}
 	if n := len(log.Ignored); n > 0 {
 		r.note("%s not counted: %s", finding.Count(n, "review that is marked as a role's was", "reviews that are marked as a role's were"), log.Ignored[0].Reason)
 	}

@@ -32,6 +32,8 @@ type Bench interface {
 	Undismiss(by string, review int64) (status int)
 	RemoveRequest(by, name string) (status int)
 	BeginReview(by, body string) (status int)
+	// BeginComments is BeginReview with so many inline comments.
+	BeginComments(by, body string, comments int) (status int)
 	DeleteEntry(by string, comment int64) (status int)
 	Resolve(by string, comment int64) (status int)
 	Unresolve(by string, comment int64) (status int)
@@ -98,6 +100,11 @@ func (m Memory) RemoveRequest(by, name string) int { return statusOf(m.Forge.Rem
 
 // BeginReview is [Forge.BeginReview].
 func (m Memory) BeginReview(by, body string) int { return statusOf(m.Forge.BeginReview(by, body)) }
+
+// BeginComments is [Forge.BeginComments].
+func (m Memory) BeginComments(by, body string, comments int) int {
+	return statusOf(m.Forge.BeginComments(by, body, comments))
+}
 
 // DeleteEntry is [Forge.DeleteTimelineEntry].
 func (m Memory) DeleteEntry(by string, comment int64) int {

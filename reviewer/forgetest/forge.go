@@ -41,6 +41,7 @@ type site struct {
 	author int64
 
 	noResolve, attach bool // see [Options]
+	page              int
 }
 
 // rule is a branch protection; see [Protection].
@@ -78,7 +79,8 @@ type comment struct {
 
 // Kinds of comments beside those that the bot reads.
 const (
-	inline      escalation.EntryKind = "code" // isn't shown in the timeline
+	inline      escalation.EntryKind = "code"       // isn't shown in the timeline
+	entryHidden escalation.EntryKind = "hidden_ref" // isn't shown in the timeline
 	entryPush   escalation.EntryKind = "pull_push"
 	entryClose  escalation.EntryKind = "close"
 	entryTitle  escalation.EntryKind = "change_title"
@@ -105,7 +107,7 @@ func New(o Options) *Forge {
 	f := &Forge{
 		users: slices.Clone(o.Accounts), now: o.Now.Unix(), title: o.Title, body: o.Body,
 	}
-	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, noResolve: o.NoResolve, attach: o.Attach}
+	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, noResolve: o.NoResolve, attach: o.Attach, page: o.Page}
 	f.Protect(o.Protection)
 	f.base = f.commit("", o.Base)
 	f.mergeBase = f.base

@@ -61,6 +61,7 @@ type Options struct {
 	URL        string            // the server's; "": https://forge.example
 	Repo       string            // owner/name; "": owner/app
 	Number     int64             // of the pull request; 0: 1
+	Page       int               // places on a page of the timeline; 0: 50
 	NoResolve  bool              // the server can't resolve conversations: Gitea before 1.26, Forgejo
 	Attach     bool              // the server can add comments to a submitted review: Forgejo
 }
@@ -117,6 +118,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Number == 0 {
 		o.Number = 1
+	}
+	if o.Page == 0 {
+		o.Page = 50
 	}
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"review-bot/escalation"
+	"review-bot/reviewer"
 )
 
 // What people do on the pull request's page, with git, and with the API where the
@@ -153,6 +154,30 @@ func (f *Forge) BeginReview(by, body string) error {
 	}
 	_, err := f.submit(account, escalation.RowPending, body, f.ref)
 	return err
+}
+
+// BeginComments is [Forge.BeginReview] with so many inline comments, which take
+// places in the timeline's pages and which nobody else is shown.
+func (f *Forge) BeginComments(by, body string, comments int) error {
+	account := f.user(by).ID
+	if err := f.checkEvent(account, escalation.RowPending, body, true); err != nil {
+		return err
+	}
+	for range comments {
+		if err := f.addInline(account, f.ref, reviewer.NewComment{Path: "new.go", NewLine: 1, Body: body}); err != nil {
+			return err
+		}
+	}
+	_, err := f.submit(account, escalation.RowPending, body, f.ref)
+	return err
+}
+
+// Refer adds so many references from issues of a repository that only its owner
+// may see. They take places in the timeline's pages and aren't shown.
+func (f *Forge) Refer(by string, references int) {
+	for range references {
+		f.addComment(comment{kind: entryHidden, author: f.user(by).ID})
+	}
 }
 
 // DeleteTimelineEntry deletes an entry of the timeline, or an inline comment. A

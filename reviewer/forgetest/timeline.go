@@ -2,8 +2,11 @@ package forgetest
 
 import (
 	"net/http"
+	"slices"
+	"time"
 
 	"review-bot/escalation"
+	"review-bot/reviewer"
 )
 
 func (f *Forge) addComment(c comment) int64 {
@@ -78,4 +81,43 @@ func (f *Forge) inlineCount(review int64) int {
 		}
 	}
 	return n
+}
+
+// Bounds of reading the timeline, as reviewer/gitea has them.
+const (
+	hiddenMargin = 10  // entries that may be hidden beside the comments that reviews count
+	emptyPages   = 5   // in a row, while an entry of a review is missing
+	endEmpty     = 40  // pages in a row, when it is read to the end
+	endPages     = 400 // in all
+)
+
+// timeline is what is read of the timeline: the server cuts pages, and leaves out of
+// them afterwards what isn't shown. It is over where the counts say, or, when it is
+// read to its end, after many empty pages; ended is false if the end wasn't seen.
+func (f *Forge) timeline(since time.Time, rows []reviewer.Row, toEnd bool) (entries []reviewer.Entry, ended bool) {
+	places := slices.DeleteFunc(slices.Clone(f.comments), func(c comment) bool {
+		return !since.IsZero() && c.updated < since.Unix()
+	})
+	inlines := 0
+	for _, row := range rows {
+		inlines += row.Comments
+	}
+	entries, read, empty := []reviewer.Entry{}, map[int64]bool{}, 0
+	for page := 0; ; page++ {
+		lacks := slices.ContainsFunc(rows, func(row reviewer.Row) bool { return row.Lacking(since, read) })
+		counted := page > 0 && page > (len(entries)+inlines+hiddenMargin)/f.site.page
+		switch {
+		case toEnd && empty >= endEmpty && !lacks, !toEnd && counted && (!lacks || empty >= emptyPages):
+			return entries, true
+		case toEnd && page == endPages:
+			return entries, false
+		}
+		empty++
+		for _, c := range places[min(page*f.site.page, len(places)):min((page+1)*f.site.page, len(places))] {
+			if c.kind != inline && c.kind != entryHidden {
+				entries, empty = append(entries, f.entry(c)), 0
+				read[c.id] = true
+			}
+		}
+	}
 }

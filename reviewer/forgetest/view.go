@@ -122,14 +122,20 @@ func (v *View) File(ctx context.Context, path, ref string) ([]byte, error) {
 }
 
 // Reviews lists the reviews, in the order in which they were begun. Other
-// people's pending ones aren't shown.
+// people's pending ones aren't shown, only counted.
 func (v *View) Reviews(ctx context.Context) ([]reviewer.Row, error) {
 	return request(ctx, v, GetReviews, "reading the reviews of "+v.what(), func(f *Forge) ([]reviewer.Row, error) {
 		rows := make([]reviewer.Row, 0, len(f.reviews))
+		hidden := 0
 		for _, r := range f.reviews {
 			if r.state != escalation.RowPending || r.author == v.account {
 				rows = append(rows, f.row(r))
+			} else {
+				hidden++
 			}
+		}
+		for range hidden {
+			rows = append(rows, escalation.HiddenReview())
 		}
 		return rows, nil
 	})
@@ -146,17 +152,28 @@ func (f *Forge) row(r review) reviewer.Row {
 	return row
 }
 
-// Timeline lists the entries that were updated at since or later.
-func (v *View) Timeline(ctx context.Context, since time.Time, _ []reviewer.Row) ([]reviewer.Entry, error) {
+// Timeline lists the entries that were updated at since or later, as far as
+// counts say that there are any.
+func (v *View) Timeline(ctx context.Context, since time.Time, rows []reviewer.Row) ([]reviewer.Entry, error) {
 	return request(ctx, v, GetTimeline, "reading the timeline of "+v.what(), func(f *Forge) ([]reviewer.Entry, error) {
-		entries := make([]reviewer.Entry, 0, len(f.comments))
-		for _, c := range f.comments {
-			if c.kind != inline && (since.IsZero() || c.updated >= since.Unix()) {
-				entries = append(entries, f.entry(c))
-			}
+		entries, _ := f.timeline(since, rows, false)
+		return entries, nil
+	})
+}
+
+// TimelineToEnd lists them as far as anything is read.
+func (v *View) TimelineToEnd(
+	ctx context.Context, since time.Time, rows []reviewer.Row,
+) ([]reviewer.Entry, escalation.Reach, error) {
+	reach := escalation.ReachEnd
+	entries, err := request(ctx, v, GetTimelineToEnd, "reading the timeline of "+v.what(), func(f *Forge) ([]reviewer.Entry, error) {
+		entries, ended := f.timeline(since, rows, true)
+		if !ended {
+			reach = escalation.ReachBound
 		}
 		return entries, nil
 	})
+	return entries, reach, err
 }
 
 func (f *Forge) entry(c comment) reviewer.Entry {

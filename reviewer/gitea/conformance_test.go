@@ -215,6 +215,14 @@ func (b *realBench) BeginReview(by, body string) int {
 	return b.call(by, http.MethodPost, b.onPull("/reviews"), map[string]any{"event": "PENDING", "body": body})
 }
 
+func (b *realBench) BeginComments(by, body string, comments int) int {
+	list := make([]map[string]any, comments)
+	for i := range list {
+		list[i] = map[string]any{"path": "new.go", "new_position": 1, "body": body}
+	}
+	return b.call(by, http.MethodPost, b.onPull("/reviews"), map[string]any{"event": "LATER", "body": body, "comments": list})
+}
+
 func (b *realBench) DeleteEntry(by string, comment int64) int {
 	return b.call(by, http.MethodDelete, fmt.Sprintf("/issues/comments/%d", comment), nil)
 }

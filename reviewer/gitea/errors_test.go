@@ -63,6 +63,10 @@ var reads = []call{
 	}},
 	{"Reviews", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Reviews(ctx); return err }},
 	{"Timeline", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Timeline(ctx, time.Time{}, nil); return err }},
+	{"TimelineToEnd", http.MethodGet, func(ctx context.Context, c *Client) error {
+		_, _, err := c.TimelineToEnd(ctx, time.Time{}, nil)
+		return err
+	}},
 	{"Comments", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Comments(ctx, 7); return err }},
 	{"Reactions", http.MethodGet, func(ctx context.Context, c *Client) error { _, _, err := c.Reactions(ctx); return err }},
 	{"Abilities", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Abilities(ctx); return err }},

@@ -3,8 +3,8 @@ package gitea
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,7 +48,14 @@ func query(page int, more ...string) url.Values {
 
 // pages reads the pages from first to last side by side, in order.
 func pages[T any](ctx context.Context, first, last int, one func(ctx context.Context, page int) ([]T, error)) ([]T, error) {
-	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	return abreast(ctx, first, last, atOnce, one)
+}
+
+// abreast is pages with so many requests at once.
+func abreast[T any](
+	ctx context.Context, first, last, most int, one func(ctx context.Context, page int) ([]T, error),
+) ([]T, error) {
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(most)
 	byPage := make([][]T, last-first+1)
 	for n := first; n <= last; n++ {
 		p.Go(func(ctx context.Context) error {
@@ -67,9 +74,11 @@ func pages[T any](ctx context.Context, first, last int, one func(ctx context.Con
 	return all, nil
 }
 
-// Reviews lists every review. Gitea pages the list at 50; its total counts other
-// people's pending reviews too, which it doesn't show, so the pages may hold
-// fewer than it says.
+// Reviews lists every review.
+//
+// Gitea cuts a page first and leaves other people's pending reviews out of it
+// afterwards, so a page may be short or empty in the middle of the list. Its total
+// counts those too: the list is over when as many places were paged through.
 func (c *Client) Reviews(ctx context.Context) ([]reviewer.Row, error) {
 	doing := "reading the reviews of " + c.what()
 	total := -1
@@ -88,34 +97,70 @@ func (c *Client) Reviews(ctx context.Context) ([]reviewer.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch first := len(all); {
-	case first >= pageSize && total > first: // full pages: their number is known
-		last := (total + first - 1) / first
-		if last > maxPages {
+	if total < 0 {
+		all, err = c.uncounted(ctx, doing, all, one)
+	} else if last := c.lastPage(ctx, len(all), total); last > maxPages {
+		return nil, c.explain(doing, "", nil, errEndless)
+	} else if last > 1 {
+		var rest []sdk.PullReview
+		rest, err = pages(ctx, 2, last, one)
+		all = append(all, rest...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows := unique(all, row, func(r reviewer.Row) int64 { return r.ID })
+	for hidden := total - len(rows); hidden > 0; hidden-- {
+		rows = append(rows, escalation.HiddenReview())
+	}
+	return rows, nil
+}
+
+// lastPage is the number of pages that total entries take, of which the first
+// page showed so many.
+func (c *Client) lastPage(ctx context.Context, shown, total int) int {
+	size := shown // no page is smaller than what one shows
+	switch {
+	case shown == total || shown > pageSize: // the second is a server that gave everything at once
+		return 1
+	case shown == 0 || (total-1)/shown > 2*(total/pageSize)+2:
+		// Most of the first page is hidden, or the pages are much smaller than asked for.
+		size = max(c.pageLimit(ctx), shown, 1)
+	}
+	return (total + size - 1) / size
+}
+
+// pageLimit is how many entries the server gives on a page of [pageSize] at most,
+// or 0 if it doesn't say.
+func (c *Client) pageLimit(ctx context.Context) int {
+	var settings struct {
+		Most int `json:"max_response_items"`
+	}
+	if _, _, err := c.get(ctx, "/settings/api", nil, &settings); err != nil {
+		return 0
+	}
+	return min(settings.Most, pageSize)
+}
+
+// uncounted reads the rest of a list whose first page has no total.
+func (c *Client) uncounted(
+	ctx context.Context, doing string, all []sdk.PullReview, one func(context.Context, int) ([]sdk.PullReview, error),
+) ([]sdk.PullReview, error) {
+	for page := 2; len(all) > 0; page++ {
+		if page > maxPages {
 			return nil, c.explain(doing, "", nil, errEndless)
 		}
-		rest, err := pages(ctx, 2, last, one)
+		items, err := one(ctx, page)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, rest...)
-	case total > first || (total < 0 && first > 0): // a server with smaller pages, or one that doesn't count
-		for page := 2; total < 0 || len(all) < total; page++ {
-			if page > maxPages {
-				return nil, c.explain(doing, "", nil, errEndless)
-			}
-			items, err := one(ctx, page)
-			if err != nil {
-				return nil, err
-			}
-			// The end, or a server that has no pages and gives the same again.
-			if len(items) == 0 || len(all) > 0 && all[len(all)-1].ID == items[len(items)-1].ID {
-				break
-			}
-			all = append(all, items...)
+		// The end, or a server that has no pages and gives the same again.
+		if len(items) == 0 || all[len(all)-1].ID == items[len(items)-1].ID {
+			break
 		}
+		all = append(all, items...)
 	}
-	return unique(all, row, func(r reviewer.Row) int64 { return r.ID }), nil
+	return all, nil
 }
 
 // timelineEntry is what the bot reads of an entry. The SDK's own type lacks
@@ -133,76 +178,122 @@ type timelineEntry struct {
 
 // Timeline lists the entries updated at since or later.
 //
-// Gitea cuts a page first and leaves inline comments out of it afterwards, so a
-// page may be short, empty or null in the middle of the list. The list is over
-// when more places were paged through than entries seen and comments that can
-// have been left out. Should an entry of a review be missing then, more was left
-// out than could be known, and the next pages are read; what can't be found at
-// all is an error: a list with holes must not decide about merging.
+// Gitea cuts a page first and leaves entries out of it afterwards: inline comments,
+// those of other people's pending reviews among them, and references from
+// repositories that the token may not see. So a page may be short, empty or null in
+// the middle of the list, and no total says where that ends. The list is taken to
+// be over when more places were paged through than entries seen and comments that
+// the reviews count. Should an entry of a review be missing then, more was left out
+// than could be known, and a few more pages are read.
 func (c *Client) Timeline(ctx context.Context, since time.Time, rows []reviewer.Row) ([]reviewer.Entry, error) {
-	doing := "reading the timeline of " + c.what()
-	var more []string
-	if !since.IsZero() {
-		more = []string{"since", since.UTC().Format(time.RFC3339)}
-	}
-	one := func(ctx context.Context, page int) ([]timelineEntry, error) {
-		var items []timelineEntry
-		resp, _, err := c.get(ctx, c.path("/issues/%d/timeline", c.cfg.Number), query(page, more...), &items)
-		if err != nil {
-			return nil, c.explain(doing, "write:issue", resp, err)
-		}
-		return items, nil
-	}
-	all, err := one(ctx, 1)
-	if err != nil {
+	t := c.timeline(since)
+	if err := t.read(ctx, 1, 1); err != nil {
 		return nil, err
 	}
 	inline := 0
 	for _, row := range rows {
 		inline += row.Comments
 	}
-	empty := 0
-	for read := 1; len(all) <= read*pageSize; {
-		last := (len(all)+inline+hiddenMargin)/pageSize + 1
-		if last <= read {
-			missing := missingEntry(since, rows, all)
-			if missing == 0 {
-				break
+	for len(t.items) <= (t.next-1)*pageSize { // else the server gave everything at once
+		last := (len(t.items)+inline+hiddenMargin)/pageSize + 1
+		if last < t.next {
+			if t.empty >= emptyPages || !t.lacks(since, rows) {
+				return t.entries(), nil
 			}
-			if empty == emptyPages {
-				return nil, c.explain(doing, "", nil, fmt.Errorf("the entry %d of a review isn't in it: it is incomplete, or was just deleted", missing))
-			}
-			last = read + 1
+			last = t.next
 		}
 		if last > maxPages {
-			return nil, c.explain(doing, "", nil, errEndless)
+			return nil, c.explain(t.doing, "", nil, errEndless)
 		}
-		items, err := pages(ctx, read+1, last, one)
-		if err != nil {
+		if err := t.read(ctx, last, atOnce); err != nil {
 			return nil, err
 		}
-		all, read, empty = append(all, items...), last, empty+1
-		if len(items) > 0 {
-			empty = 0
-		}
 	}
-	return unique(all, entry, func(e reviewer.Entry) int64 { return e.ID }), nil
+	return t.entries(), nil
 }
 
-// missingEntry is the id of a timeline entry that a review has and that wasn't
-// read, or 0.
-func missingEntry(since time.Time, rows []reviewer.Row, read []timelineEntry) int64 {
-	seen := map[int64]bool{}
-	for _, e := range read {
-		seen[e.ID] = true
+// Bounds of a timeline that is read to its end.
+const (
+	endAtOnce = 8   // pages side by side
+	endEmpty  = 40  // pages in a row that must be empty
+	endPages  = 400 // in all
+)
+
+// TimelineToEnd reads the timeline until 40 pages in a row are empty, which 2,000
+// hidden entries in a row would take, and no entry of a review is missing. It stops
+// at 400 pages. That is 41 requests at least, 8 at a time, and 400 at most.
+func (c *Client) TimelineToEnd(
+	ctx context.Context, since time.Time, rows []reviewer.Row,
+) ([]reviewer.Entry, escalation.Reach, error) {
+	t := c.timeline(since)
+	if err := t.read(ctx, 1, 1); err != nil {
+		return nil, "", err
 	}
-	for _, row := range rows {
-		submitted := row.State == escalation.RowApproved || row.State == escalation.RowRequestChanges || row.State == escalation.RowComment
-		if submitted && row.CommentID != 0 && !row.Submitted.Before(since) && !seen[row.CommentID] {
-			return row.CommentID
+	for len(t.items) <= (t.next-1)*pageSize && (t.empty < endEmpty || t.lacks(since, rows)) {
+		if t.next > endPages {
+			return t.entries(), escalation.ReachBound, nil
+		}
+		if err := t.read(ctx, min(t.next+endAtOnce-1, endPages), endAtOnce); err != nil {
+			return nil, "", err
 		}
 	}
-	return 0
+	return t.entries(), escalation.ReachEnd, nil
+}
+
+// timeline is a timeline that is being read, page by page.
+type timeline struct {
+	c     *Client
+	doing string
+	more  []string // of each page's query
+	items []timelineEntry
+	next  int // page
+	empty int // how many pages were empty before it
+}
+
+func (c *Client) timeline(since time.Time) *timeline {
+	t := &timeline{c: c, doing: "reading the timeline of " + c.what(), next: 1}
+	if !since.IsZero() {
+		t.more = []string{"since", since.UTC().Format(time.RFC3339)}
+	}
+	return t
+}
+
+// read reads the next pages up to last, so many at once at most.
+func (t *timeline) read(ctx context.Context, last, most int) error {
+	type page []timelineEntry
+	list, err := abreast(ctx, t.next, last, most, func(ctx context.Context, n int) ([]page, error) {
+		var items page
+		resp, _, err := t.c.get(ctx, t.c.path("/issues/%d/timeline", t.c.cfg.Number), query(n, t.more...), &items)
+		if err != nil {
+			return nil, t.c.explain(t.doing, "write:issue", resp, err)
+		}
+		return []page{items}, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, items := range list {
+		t.items = append(t.items, items...)
+		t.empty++
+		if len(items) > 0 {
+			t.empty = 0
+		}
+	}
+	t.next = last + 1
+	return nil
+}
+
+// lacks reports whether the entry of a review isn't among those read.
+func (t *timeline) lacks(since time.Time, rows []reviewer.Row) bool {
+	read := map[int64]bool{}
+	for _, e := range t.items {
+		read[e.ID] = true
+	}
+	return slices.ContainsFunc(rows, func(row reviewer.Row) bool { return row.Lacking(since, read) })
+}
+
+func (t *timeline) entries() []reviewer.Entry {
+	return unique(t.items, entry, func(e reviewer.Entry) int64 { return e.ID })
 }
 
 func entry(t timelineEntry) reviewer.Entry {

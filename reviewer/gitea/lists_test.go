@@ -77,9 +77,18 @@ type list struct {
 	noPages bool  // without `page` everything is given, as by Forgejo
 	overlap int   // how many places each page goes back, as in a list that grows in front
 	endless bool  // pages are ignored altogether
+	limit   int   // what the server says that size is; 0 if it doesn't say
 }
 
 func (l list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/v1/settings/api" {
+		if l.limit == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"max_response_items":%d}`, l.limit)
+		return
+	}
 	if l.total >= 0 {
 		w.Header().Set("X-Total-Count", strconv.Itoa(l.total))
 	}
@@ -141,28 +150,32 @@ func TestReviewsAreReadToTheEnd(t *testing.T) {
 		want     []int64
 		requests int
 	}{
-		"none":                       {list{items: nil, size: 50, total: 0}, nil, 1},
-		"less than a page":           {list{items: reviews(30), size: 50, total: 30}, numbers(30), 1},
-		"a page":                     {list{items: reviews(50), size: 50, total: 50}, numbers(50), 1},
-		"a page and one":             {list{items: reviews(51), size: 50, total: 51}, numbers(51), 2},
-		"a thousand":                 {list{items: reviews(1000), size: 50, total: 1000}, numbers(1000), 20},
-		"smaller pages":              {list{items: reviews(100), size: 30, total: 100}, numbers(100), 4},
-		"larger pages asked for":     {list{items: reviews(100), size: 100, total: 100}, numbers(100), 2},
-		"hidden on the first page":   {list{items: reviews(120, 7, 8), size: 50, total: 120}, numbers(120, 7, 8), 4},
-		"hidden on the last page":    {list{items: reviews(120, 119, 120), size: 50, total: 120}, numbers(120, 119, 120), 3},
-		"hidden in the middle":       {list{items: reviews(150, 60, 61, 62), size: 50, total: 150}, numbers(150, 60, 61, 62), 3},
-		"a page of hidden ones":      {list{items: reviews(150, upTo(100)[50:]...), size: 50, total: 150}, numbers(150, upTo(100)[50:]...), 3},
-		"nothing but hidden ones":    {list{items: reviews(3, 1, 2, 3), size: 50, total: 3}, nil, 2},
-		"hidden on smaller pages":    {list{items: reviews(40, 40), size: 30, total: 40}, numbers(39), 3},
-		"no total":                   {list{items: reviews(120), size: 50, total: -1}, numbers(120), 4},
-		"no total, smaller pages":    {list{items: reviews(45), size: 30, total: -1}, numbers(45), 3},
-		"no total, nothing":          {list{items: nil, size: 50, total: -1}, nil, 1},
-		"everything at once":         {list{items: reviews(120), size: 30, total: 120, noPages: true}, numbers(120), 1},
-		"everything, one hidden":     {list{items: reviews(120, 5), size: 30, total: 120, noPages: true}, numbers(120, 5), 2},
-		"everything, however asked":  {list{items: reviews(120), total: -1, endless: true}, numbers(120), 2},
-		"everything, too large":      {list{items: reviews(120), total: 121, endless: true}, numbers(120), 2},
-		"pages that overlap":         {list{items: reviews(140), size: 50, total: 144, overlap: 2}, numbers(140), 3},
-		"overlap, without its total": {list{items: reviews(140), size: 50, total: -1, overlap: 2}, numbers(140), 4},
+		"none":                        {list{items: nil, size: 50, total: 0}, nil, 1},
+		"less than a page":            {list{items: reviews(30), size: 50, total: 30}, numbers(30), 1},
+		"a page":                      {list{items: reviews(50), size: 50, total: 50}, numbers(50), 1},
+		"a page and one":              {list{items: reviews(51), size: 50, total: 51}, numbers(51), 2},
+		"a thousand":                  {list{items: reviews(1000), size: 50, total: 1000}, numbers(1000), 20},
+		"smaller pages":               {list{items: reviews(100), size: 30, total: 100}, numbers(100), 4},
+		"larger pages asked for":      {list{items: reviews(100), size: 100, total: 100}, numbers(100), 2},
+		"hidden on the first page":    {list{items: reviews(120, 7, 8), size: 50, total: 120}, numbers(120, 7, 8), 3},
+		"hidden on the last page":     {list{items: reviews(120, 119, 120), size: 50, total: 120}, numbers(120, 119, 120), 3},
+		"hidden in the middle":        {list{items: reviews(150, 60, 61, 62), size: 50, total: 150}, numbers(150, 60, 61, 62), 3},
+		"a page of hidden ones":       {list{items: reviews(150, upTo(100)[50:]...), size: 50, total: 150}, numbers(150, upTo(100)[50:]...), 3},
+		"nothing but hidden ones":     {list{items: reviews(3, 1, 2, 3), size: 50, total: 3, limit: 50}, nil, 2},
+		"hidden on smaller pages":     {list{items: reviews(40, 40), size: 30, total: 40}, numbers(39), 2},
+		"an empty page goes first":    {list{items: reviews(53, upTo(51)...), size: 50, total: 53, limit: 50}, numbers(53, upTo(51)...), 3},
+		"nearly empty pages":          {list{items: reviews(200, upTo(190)[1:]...), size: 50, total: 200, limit: 50}, numbers(200, upTo(190)[1:]...), 5},
+		"empty pages of unknown size": {list{items: reviews(53, upTo(51)...), size: 10, total: 53}, numbers(53, upTo(51)...), 54},
+		"small empty pages":           {list{items: reviews(53, upTo(51)...), size: 10, total: 53, limit: 10}, numbers(53, upTo(51)...), 7},
+		"no total":                    {list{items: reviews(120), size: 50, total: -1}, numbers(120), 4},
+		"no total, smaller pages":     {list{items: reviews(45), size: 30, total: -1}, numbers(45), 3},
+		"no total, nothing":           {list{items: nil, size: 50, total: -1}, nil, 1},
+		"everything at once":          {list{items: reviews(120), size: 30, total: 120, noPages: true}, numbers(120), 1},
+		"everything, one hidden":      {list{items: reviews(120, 5), size: 30, total: 120, noPages: true}, numbers(120, 5), 1},
+		"everything, however asked":   {list{items: reviews(120), total: -1, endless: true}, numbers(120), 2},
+		"everything, too large":       {list{items: reviews(120), total: 121, endless: true}, numbers(120), 1},
+		"pages that overlap":          {list{items: reviews(140), size: 50, total: 144, overlap: 2}, numbers(140), 3},
+		"overlap, without its total":  {list{items: reviews(140), size: 50, total: -1, overlap: 2}, numbers(140), 4},
 	} {
 		f := newFake(t, tt.list.ServeHTTP)
 		rows, err := f.client().Reviews(t.Context())
@@ -171,8 +184,16 @@ func TestReviewsAreReadToTheEnd(t *testing.T) {
 			continue
 		}
 		var got []int64
+		hidden := 0
 		for _, row := range rows {
+			if row == escalation.HiddenReview() {
+				hidden++
+				continue
+			}
 			got = append(got, row.ID)
+		}
+		if want := max(tt.list.total-len(tt.want), 0); hidden != want {
+			t.Errorf("%s: %d reviews are said to be hidden, want %d", promise, hidden, want)
 		}
 		if d := cmp.Diff(tt.want, got); d != "" {
 			t.Errorf("%s: ids (-want +got):\n%s", promise, d)
@@ -535,8 +556,9 @@ func TestReactionsWithTheServersTime(t *testing.T) {
 func withInline(n int) []reviewer.Row { return []reviewer.Row{{Comments: n}} }
 
 // More was left out of the pages than anybody can know of: the reviews' own
-// entries tell that the list isn't over yet, and one that never comes is an error.
-func TestTimelineMustHoldTheReviewsEntries(t *testing.T) {
+// entries tell that the list isn't over yet. What is missing all the same is for the
+// caller to see.
+func TestTimelineGoesOnForTheReviewsEntries(t *testing.T) {
 	pattern := strings.Repeat("v", 20) + strings.Repeat("h", 130) + "vvv"
 	row := func(id int64) []reviewer.Row {
 		return []reviewer.Row{{ID: 1, State: escalation.RowApproved, CommentID: id, Submitted: time.Unix(1000, 0)}}
@@ -546,10 +568,45 @@ func TestTimelineMustHoldTheReviewsEntries(t *testing.T) {
 	if err != nil || len(got) != 23 {
 		t.Errorf("%d entries and %v, want all 23", len(got), err)
 	}
-	if got, err = f.client().Timeline(t.Context(), time.Time{}, row(400)); err == nil || !strings.Contains(err.Error(), "incomplete") {
-		t.Errorf("%d entries and %v, want an error", len(got), err)
+	pattern += strings.Repeat("h", 600) + "v"
+	f = newFake(t, list{items: entries(pattern), size: 50, total: -1}.ServeHTTP)
+	if got, err = f.client().Timeline(t.Context(), time.Time{}, row(754)); err != nil || len(got) != 23 || len(f.requests()) != 9 {
+		t.Errorf("%d entries and %v with %d requests, want the first 23 with 9", len(got), err, len(f.requests()))
 	}
-	if _, err = f.client().Timeline(t.Context(), time.Unix(2000, 0), row(400)); err != nil {
-		t.Errorf("an entry from before the time asked for is missed: %v", err)
+	if got, err = f.client().Timeline(t.Context(), time.Unix(2000, 0), row(153)); err != nil || len(f.requests()) != 10 {
+		t.Errorf("an entry from before the time asked for is missed: %d entries, %v", len(got), err)
+	}
+}
+
+func TestTimelineToEnd(t *testing.T) {
+	v, h := func(n int) string { return strings.Repeat("v", n) }, func(n int) string { return strings.Repeat("h", n) }
+	for promise, tt := range map[string]struct {
+		pattern  string
+		row      int64 // entry of a review, 0 for none
+		noPages  bool
+		want     int // entries
+		reach    escalation.Reach
+		requests int
+	}{
+		"few":                          {v(10), 0, false, 10, escalation.ReachEnd, 41},
+		"a pending review of 120":      {v(10) + h(120) + "v", 0, false, 11, escalation.ReachEnd, 49},
+		"a pending review of 330":      {v(10) + h(330) + "v", 0, false, 11, escalation.ReachEnd, 49},
+		"two thousand hidden":          {"v" + h(1950) + "v", 0, false, 2, escalation.ReachEnd, 81},
+		"more than that":               {"v" + h(2200) + "v", 0, false, 1, escalation.ReachEnd, 41},
+		"more, and a review tells":     {"v" + h(2200) + "v", 2202, false, 2, escalation.ReachEnd, 89},
+		"ten thousand":                 {strings.Repeat("vvvvhhvhhh", 1000), 0, false, 5000, escalation.ReachEnd, 241},
+		"more than is read":            {"v" + h(20_000) + "v", 20_002, false, 1, escalation.ReachBound, 400},
+		"always something":             {strings.Repeat("v"+h(99), 400), 0, false, 200, escalation.ReachBound, 400},
+		"everything at once (Forgejo)": {v(120), 0, true, 120, escalation.ReachEnd, 1},
+	} {
+		f := newFake(t, list{items: entries(tt.pattern), size: 50, total: 3, noPages: tt.noPages}.ServeHTTP)
+		rows := []reviewer.Row{{ID: 1, State: escalation.RowApproved, CommentID: tt.row}}
+		got, reach, err := f.client().TimelineToEnd(t.Context(), time.Time{}, rows)
+		if err != nil || len(got) != tt.want || reach != tt.reach {
+			t.Errorf("%s: %d entries, reach %q, %v; want %d, %q", promise, len(got), reach, err, tt.want, tt.reach)
+		}
+		if n := len(f.requests()); n != tt.requests || f.most.Load() > endAtOnce {
+			t.Errorf("%s: %d requests, want %d; %d at once", promise, n, tt.requests, f.most.Load())
+		}
 	}
 }
