@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 // Between compares two versions of one file. The result is what Parse would make of git's
 // diff with three lines of context, but that it has no Section, no modes and no blob ids,
 // and that two hunks may stand next to each other. Equal versions have no hunks; nor have
-// those that differ if one is binary.
+// those that differ if one is binary and can't be read by [Decode].
 //
 // Lines that are there once in both versions are what it goes by (git calls it patience), so
 // it takes O(n log n) time on whatever input. Repeated lines are only matched in one go with
@@ -23,8 +24,11 @@ func Between(path string, before, after []byte) File {
 		return f
 	}
 	if binary(before) || binary(after) {
-		f.Binary = true
-		return f
+		var ok bool
+		if before, after, f.Decoded, ok = decoded(before, after); !ok {
+			f.Binary = true
+			return f
+		}
 	}
 	// The names are made up: the file's own could hold a line end.
 	const header = "diff old new\n--- old\n+++ new\n"
@@ -66,6 +70,13 @@ func Between(path string, before, after []byte) File {
 	return f
 }
 
+// decoded reads both versions as text, if both are.
+func decoded(before, after []byte) (old, current []byte, how string, ok bool) {
+	old, howOld, okOld := Decode(before)
+	current, how, ok = Decode(after)
+	return old, current, cmp.Or(how, howOld), ok && okOld
+}
+
 // binary decides as git does without attributes.
 func binary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
@@ -101,8 +112,13 @@ func (f File) follow(from, to Side, line int) (int, bool) {
 }
 
 // CodeAt gives a line of a file, by its number from 1, as Line.Text has it: without its line
-// end, invalid UTF-8 replaced. False if the file has no such line.
+// end, decoded. False if the file has no such line.
 func CodeAt(data []byte, line int) (text string, ok bool) {
+	if binary(data) {
+		if data, _, ok = Decode(data); !ok {
+			return "", false
+		}
+	}
 	for ; line > 1; line-- {
 		i := bytes.IndexByte(data, '\n')
 		if i < 0 {

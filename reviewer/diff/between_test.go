@@ -22,7 +22,7 @@ func TestBetween(t *testing.T) {
 				{Op: Context, Old: 3, New: 3, Text: "three"},
 				{Op: Context, Old: 4, New: 4, Text: "four"},
 				{Op: Context, Old: 5, New: 5, Text: "five"},
-				{Op: Delete, Old: 6, Text: "old\uFFFD"},
+				{Op: Delete, Old: 6, Text: "oldÿþ"},
 				{Op: Delete, Old: 7, Text: "end", NoNewline: true},
 				{Op: Add, New: 6, Text: "new", CR: true},
 				{Op: Add, New: 7},
@@ -63,9 +63,9 @@ func TestBetweenIsGits(t *testing.T) {
 		"some line ends":     {unique(20), strings.Replace(unique(20), "line 9\n", "line 9\r\n", 1)},
 		"invalid":            {unique(9) + "\xff\n", unique(9) + "\xfe\xfe\n"},
 		"NUL far behind":     {strings.Repeat(" ", 8000) + "\x00\n" + unique(9), strings.Repeat(" ", 8000) + "\x00\n" + unique(8)},
-		"NUL":                {strings.Repeat(" ", 7999) + "\x00\n" + unique(9), strings.Repeat(" ", 7999) + "\x00\n" + unique(8)},
-		"NUL gained":         {"text\n", "text\n\x00"},
-		"NUL lost":           {"text\n\x00", ""},
+		"NUL":                {strings.Repeat("\x01", 7999) + "\x00\n" + unique(9), strings.Repeat("\x01", 7999) + "\x00\n" + unique(8)},
+		"NUL gained":         {"text\n", "\x00\n\x00"},
+		"NUL lost":           {"\x00\x00", ""},
 		"like a diff":        {"-- a\n@@ -1,1 +1,1 @@\n" + unique(2), "++ b\n" + unique(2) + "diff old new\n\\ No newline at end of file\n"},
 		"like a diff, ended": {"\\ No newline at end of file", "@@ -1,1 +1,1 @@"},
 	} {
@@ -132,8 +132,14 @@ func checkBetween(t interface {
 	if f.Path != "f" || f.Status != Modified {
 		t.Fatalf("%+v", f)
 	}
-	if isBinary := !bytes.Equal(before, after) && (binary(before) || binary(after)); f.Binary != isBinary {
+	_, _, decodable := Decode(before)
+	_, _, too := Decode(after)
+	if isBinary := !bytes.Equal(before, after) && (binary(before) || binary(after)) && !(decodable && too); f.Binary != isBinary {
 		t.Fatalf("binary: %t, should be %t", f.Binary, isBinary)
+	}
+	if f.Decoded != "" {
+		before, _, _ = Decode(before)
+		after, _, _ = Decode(after)
 	}
 	if f.Binary {
 		if n, ok := f.Forward(1); ok || len(f.Hunks) > 0 {
@@ -144,7 +150,7 @@ func checkBetween(t interface {
 	for _, h := range f.Hunks {
 		checkContext(t, h)
 	}
-	if got, want := apply(t, f, strings.ToValidUTF8(string(before), "\uFFFD")), strings.ToValidUTF8(string(after), "\uFFFD"); got != want {
+	if got, want := apply(t, f, readable(string(before))), readable(string(after)); got != want {
 		t.Fatalf("applied %q, want %q", got, want)
 	}
 
@@ -195,7 +201,7 @@ func checkBetween(t interface {
 	}
 	for i, raw := range n {
 		want := strings.TrimSuffix(strings.TrimSuffix(raw, "\n"), "\r")
-		if got, ok := CodeAt(after, i+1); !ok || got != strings.ToValidUTF8(want, "\uFFFD") {
+		if got, ok := CodeAt(after, i+1); !ok || got != readable(want) {
 			t.Fatalf("code at %d is %q, %t, want %q", i+1, got, ok, want)
 		}
 		if line, ok := f.Line(New, i+1); ok {
@@ -361,7 +367,7 @@ func TestForwardOverflow(t *testing.T) {
 
 func TestCodeAt(t *testing.T) {
 	const file = "one\r\n\n\tthree \xff\xfe!\n\r\nmid\rdle\nend\r"
-	for line, want := range []string{"", "one", "", "\tthree \uFFFD!", "", "mid\rdle", "end", ""} {
+	for line, want := range []string{"", "one", "", "\tthree ÿþ!", "", "mid\rdle", "end", ""} {
 		if got, ok := CodeAt([]byte(file), line); got != want || ok != (line >= 1 && line <= 6) {
 			t.Errorf("line %d: %q, %t, want %q", line, got, ok, want)
 		}

@@ -12,7 +12,8 @@
 //   - No two files share a Path. (A file that became a symlink, or the like, stands in
 //     git's output twice, deleted and added; here it is one modified file.)
 //   - The hunks of a file are in order and don't overlap, on both sides.
-//   - Text and Section are valid UTF-8: each run of invalid bytes is one U+FFFD.
+//   - Text and Section are valid UTF-8. In Text each invalid byte is read as Windows-1252, in
+//     Section each run of them is one U+FFFD.
 //     Names aren't touched: a path is what git recorded, byte for byte.
 //
 // The size of the input is the caller's to bound. The result takes some 50 bytes a
@@ -75,6 +76,11 @@ type File struct {
 	OldBlob, NewBlob string
 	// Added and Deleted count lines.
 	Added, Deleted int
+	// Decoded says, for people, how text was read that git shows no lines of; see Decode. Its lines take
+	// no comments, as the server shows none. Empty for all other files.
+	Decoded string
+	// Note says, for people and the model, what the hunks leave out; empty if nothing.
+	Note string
 }
 
 // Hunk is a contiguous piece of a file, changed lines and those around them.
@@ -98,7 +104,7 @@ const (
 )
 
 // Line is one line of a hunk. Its bytes in the file were Text, then "\r" if CR, then
-// "\n" unless NoNewline (but for invalid UTF-8, which Text has replaced).
+// "\n" unless NoNewline (but for invalid UTF-8, see the package's comment).
 type Line struct {
 	Op Op
 	// Old and New are the line's numbers on both sides, from 1; 0 where it isn't there.

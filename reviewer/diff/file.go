@@ -45,6 +45,9 @@ func (f File) refusal(side Side) string {
 	if mode == ModeSubmodule {
 		return "a submodule has no lines to comment on"
 	}
+	if f.Decoded != "" {
+		return "the server shows no lines of a binary file"
+	}
 	if slices.ContainsFunc(strings.Split(f.Path, "/"), func(s string) bool { return s == "." || s == ".." || s == "" }) {
 		return "the server takes no comments on such a path"
 	}

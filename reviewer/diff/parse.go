@@ -177,7 +177,7 @@ func hunk(t *gitdiff.TextFragment) (Hunk, error) {
 // code is the text of a line as Line holds it, and whether a carriage return was taken off.
 func code(line string) (text string, cr bool) {
 	text, cr = strings.CutSuffix(strings.TrimSuffix(line, "\n"), "\r")
-	return strings.ToValidUTF8(text, "\uFFFD"), cr
+	return readable(text), cr
 }
 
 // before says that a hunk ends before another one begins, on both sides.

@@ -43,8 +43,10 @@ func (f File) Header() string {
 	if f.OldMode != f.NewMode && f.OldMode != 0 && f.NewMode != 0 {
 		fmt.Fprintf(&b, "mode: %06o, was %06o\n", f.NewMode, f.OldMode)
 	}
-	if note := f.note(); note != "" {
-		fmt.Fprintf(&b, "note: %s\n", note)
+	for _, note := range []string{f.note(), f.Decoded, f.Note} {
+		if note != "" {
+			fmt.Fprintf(&b, "note: %s\n", note)
+		}
 	}
 	return b.String()
 }
@@ -55,6 +57,8 @@ func (f File) note() string {
 		mode = f.OldMode
 	}
 	switch {
+	case f.Note != "" && len(f.Hunks) == 0:
+		return "" // it says why there are none
 	case mode == ModeSubmodule:
 		return "submodule, its lines take no comments"
 	case f.Binary:
@@ -148,9 +152,19 @@ func column(b *strings.Builder, n, width int) {
 	b.WriteString(s)
 }
 
-// control makes visible what some readers take for a line end: with it a file could show the
-// model lines, with numbers, that it doesn't have.
-var control = strings.NewReplacer("\r", "␍", "\v", "␋", "\f", "␌", "\u0085", "␤", "\u2028", "␤", "\u2029", "␤")
+// control makes visible what some readers take for a line end, or show nothing of: with it a file
+// could show the model lines, with numbers, that it doesn't have.
+var control = strings.NewReplacer(controls()...)
+
+func controls() []string {
+	pairs := []string{"\x7f", "␡", "\u0085", "␤", "\u2028", "␤", "\u2029", "␤"}
+	for c := range rune(' ') {
+		if c != '\t' && c != '\n' {
+			pairs = append(pairs, string(c), string('␀'+c))
+		}
+	}
+	return pairs
+}
 
 func showName(name string) string {
 	q := strconv.Quote(name)
