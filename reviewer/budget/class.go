@@ -17,7 +17,7 @@ const (
 	Source    Class = iota // also whatever isn't known to be anything else
 	Test                   // and what tests are made of
 	Docs                   // documentation, configuration, data
-	Generated              // by a program, or vendored: what Rules of package ignore leave out by default
+	Generated              // by a program, or vendored, as the name has it: see ignore.Usual
 )
 
 // String is for logs.
@@ -77,7 +77,7 @@ func names(all ...string) map[string]bool {
 // __tests__ or src/test. Prose is documentation wherever it is, and so are data and
 // configuration, but for what continuous integration runs.
 func ClassOf(name string) Class {
-	if (ignore.Rules{}).Why(name) != "" {
+	if ignore.Usual(name) != "" {
 		return Generated
 	}
 	base := path.Base(name)

@@ -7,7 +7,7 @@ import (
 
 // The names are in lower case, as they are compared.
 
-// vendorFolders hold others' code, wherever they stand.
+// vendorFolders hold others' code, at any depth.
 var vendorFolders = set(
 	"vendor", "vendors", "node_modules", "bower_components", "jspm_packages", "third_party", "third-party", "thirdparty",
 	"site-packages", "__pypackages__", ".venv", "godeps", "pods",
@@ -71,39 +71,40 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// defaults says why the defaults leave a file out, if they do: as vendored, and as anything else.
-func defaults(path string) (vendored, generated string) {
+// Usual says what files of that name usually are: "vendored", "lock file", "minified",
+// "source map", "generated", or nothing in particular. It follows github-linguist where
+// projects agree about a name. Snapshots of tests (*.snap) are nothing in particular: they
+// say what a change does. A folder says more than a name.
+func Usual(path string) string {
 	path = strings.ToLower(path)
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	folders := strings.TrimSuffix(path[:len(path)-len(name)], "/")
 	before := ""
-	for folder := range strings.SplitSeq(folders, "/") {
+	generated := generatedFiles[name] || ends(name, generatedEnds) || strings.HasPrefix(name, "zz_generated") ||
+		strings.Contains(name, "_generated.") || strings.Contains(name, ".generated.")
+	for folder := range strings.SplitSeq(strings.TrimSuffix(path[:len(path)-len(name)], "/"), "/") {
 		if vendorFolders[folder] || slices.Contains(vendorPlaces, [2]string{before, folder}) {
-			vendored = "vendored"
+			return "vendored"
 		}
-		if generatedFolders[folder] {
-			generated = "generated"
-		}
+		generated = generated || generatedFolders[folder]
 		before = folder
 	}
-	if vendorFiles[name] {
-		vendored = "vendored"
-	}
 	switch {
+	case vendorFiles[name]:
+		return "vendored"
 	case lockFiles[name]:
-		generated = "lock file"
+		return "lock file"
 	case ends(name, minifiedEnds):
-		generated = "minified"
+		return "minified"
 	case ends(name, sourceMapEnds):
-		generated = "source map"
-	case generatedFiles[name], ends(name, generatedEnds), strings.HasPrefix(name, "zz_generated"),
-		strings.Contains(name, "_generated."), strings.Contains(name, ".generated."):
-		generated = "generated"
+		return "source map"
+	case generated:
+		return "generated"
+	default:
+		return ""
 	}
-	return vendored, generated
 }
 
-// ends says whether a name has one of the ends, and something before it.
+// ends reports whether a name has one of the ends, and something before it.
 func ends(name string, all []string) bool {
 	return slices.ContainsFunc(all, func(end string) bool { return len(name) > len(end) && strings.HasSuffix(name, end) })
 }

@@ -1,27 +1,27 @@
 // Package ignore says which files of a pull request the model isn't shown, and why: what
 // people don't review line by line because a program wrote it or somebody else maintains it.
 //
-// Three sources speak, each overruling the one before:
+// Two sources decide, the second overruling the first:
 //
-//   - The defaults, by path alone: vendored folders, lock files, minified code and source
-//     maps, generated code. They follow github-linguist where projects agree about a name.
-//     Snapshots of tests (*.snap) are not among them: they say what a change does.
 //   - linguist-generated and linguist-vendored in the repository's .gitattributes at the root,
 //     of the base branch: the pull request's own would let its author hide files. Set or
-//     given any value they leave files out; unset (-linguist-generated) or "false" they take
-//     back in what the defaults leave out, linguist-vendored the vendored files and
-//     linguist-generated all others.
+//     given any value they leave files out; unset (-linguist-generated) or "false" they ask
+//     for them to be shown.
 //   - The operator's globs (--ignore).
 //
-// Whoever writes a pull request chooses its files' names, so that a file is left out must
-// be said wherever a verdict is.
+// The author of a pull request chooses its files' names, so a name that those two don't
+// mention hides nothing. [Usual] guesses by it what a file is; package shown looks at the content.
 //
 // Everything here is pure. Paths are those of diff.File: from the root, with slashes.
 package ignore
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// Rules says which files are left out. The zero value has the defaults only. It doesn't
+// Rules says which files are left out. The zero value leaves out none. It doesn't
 // change, so goroutines may share it.
 type Rules struct {
 	globs      []glob
@@ -56,33 +56,55 @@ func New(globs []string, gitattributes []byte) (Rules, error) {
 	return r, nil
 }
 
-// Why is empty if the file is to be reviewed, else why not, for people: "vendored",
-// "lock file", "minified", "source map", "generated", the same with " (.gitattributes)" if
-// that says so, or "ignored (--ignore *.svg)".
+// Why says for people why a file is left out: "vendored (.gitattributes)", "generated
+// (.gitattributes)" or "ignored (--ignore *.svg)"; empty if it isn't.
 func (r Rules) Why(path string) string {
+	why, _ := r.says(path)
+	return why
+}
+
+// Asked reports whether the rules ask for a file to be shown, whatever it looks like.
+func (r Rules) Asked(path string) bool {
+	_, asked := r.says(path)
+	return asked
+}
+
+func (r Rules) says(path string) (why string, asked bool) {
 	for i := len(r.globs) - 1; i >= 0; i-- {
 		if g := r.globs[i]; g.pattern.match(path) {
-			return g.why
+			return g.why, g.why == ""
 		}
 	}
-	vendored, generated := defaults(path)
-	saysVendored, saysGenerated := r.attributes.of(path)
+	vendored, generated := r.attributes.of(path)
 	switch {
-	case saysVendored == yes && vendored == "":
-		vendored = "vendored (.gitattributes)"
-	case saysVendored == no:
-		vendored = ""
+	case vendored == yes:
+		return "vendored (.gitattributes)", false
+	case generated == yes:
+		return "generated (.gitattributes)", false
+	default:
+		return "", vendored == no || generated == no
 	}
-	switch {
-	case saysGenerated == yes && generated == "":
-		generated = "generated (.gitattributes)"
-	case saysGenerated == no:
-		generated = ""
+}
+
+// Line returns the glob that leaves out this file and no other; empty if none can.
+func Line(path string) string {
+	var b strings.Builder
+	b.WriteByte('/')
+	for i, r := range path {
+		switch {
+		case r == utf8.RuneError, unicode.IsControl(r), unicode.In(r, unicode.Cf), unicode.IsSpace(r) && r != ' ', r == ' ' && i == len(path)-1:
+			b.WriteByte('?') // a text can't hold the first, and people don't see the others
+		case strings.ContainsRune(`*?[]{}\`, r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
 	}
-	if vendored != "" {
-		return vendored
+	if g, err := newGlob(b.String()); err != nil || !g.pattern.match(path) {
+		return ""
 	}
-	return generated
+	return b.String()
 }
 
 // glob is one of the operator's.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func mustNew(t *testing.T, globs []string, attributes string) Rules {
@@ -16,7 +18,7 @@ func mustNew(t *testing.T, globs []string, attributes string) Rules {
 	return r
 }
 
-func TestDefaults(t *testing.T) {
+func TestUsual(t *testing.T) {
 	for why, paths := range map[string][]string{
 		"vendored": {
 			"vendor/a.go", "a/vendor/b/c.go", "web/node_modules/x/index.js", "third_party/x.c", "Godeps/_workspace/x.go",
@@ -40,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		},
 	} {
 		for _, path := range paths {
-			if got := (Rules{}).Why(path); got != why {
+			if got := Usual(path); got != why {
 				t.Errorf("%s: %q, want %q", path, got, why)
 			}
 		}
@@ -69,9 +71,9 @@ func TestGlobs(t *testing.T) {
 		{"*.go !main.go", "a.go x/b.go", "main.go x/main.go"},
 		{"!main.go *.go", "a.go main.go", "a.c"},
 		{"*.go !/cmd/ /cmd/x/", "a.go x/cmd/a.go cmd/x/a.go", "cmd/a.go cmd/y/a.go"},
-		{"!vendor/ours/", "vendor/a.go x/vendor/ours/a.go", "vendor/ours/a.go"},
-		{"!go.sum", "yarn.lock", "go.sum x/go.sum vendor/go.sum"},
-		{"!*", "", "go.sum vendor/a.go a.min.js"},
+		{"vendor/ !vendor/ours/", "vendor/a.go x/vendor/ours/a.go", "vendor/ours/a.go"},
+		{"*.sum !go.sum", "x.sum", "go.sum x/go.sum vendor/go.sum"},
+		{"* !*", "", "go.sum vendor/a.go a.min.js"},
 		{`\!a \#b`, "!a #b", "a b"},
 		{"#b", "#b x/#b", "b"}, // a glob, not a comment
 		{"a?c", "abc", "a/c ac abbc"},
@@ -146,16 +148,11 @@ func TestAttributes(t *testing.T) {
 		{"*.go linguist-vendored", "a.go", "vendored (.gitattributes)"},
 		{"*.go linguist-vendored linguist-generated", "a.go", "vendored (.gitattributes)"},
 		{"*.go -linguist-generated", "a.go", ""},
-		{"*.pb.go -linguist-generated", "a.pb.go", ""},
-		{"*.pb.go linguist-generated=false", "a.pb.go", ""},
-		{"*.pb.go !linguist-generated", "a.pb.go", "generated"},
-		{"*.pb.go linguist-generated", "a.pb.go", "generated"},
-		{"go.sum -linguist-generated", "x/go.sum", ""},
-		{"a.min.js -linguist-generated", "a.min.js", ""},
-		{"vendor/** -linguist-vendored", "vendor/a.go", ""},
-		{"vendor/** -linguist-vendored", "vendor/go.sum", "lock file"},
-		{"vendor/** -linguist-generated", "vendor/go.sum", "vendored"},
-		{"vendor/ -linguist-vendored", "vendor/a.go", "vendored"}, // of the folder, as in git
+		{"*.go linguist-generated=false", "a.go", ""},
+		{"*.go !linguist-generated", "a.go", ""},
+		{"vendor/** linguist-vendored -linguist-generated", "vendor/go.sum", "vendored (.gitattributes)"},
+		{"vendor/** -linguist-vendored linguist-generated", "vendor/go.sum", "generated (.gitattributes)"},
+		{"vendor/ linguist-vendored", "vendor/a.go", ""}, // of the folder, as in git
 		{"*.bin binary", "a.bin", ""},
 		{"*.md linguist-documentation", "a.md", ""},
 		{"*.go linguist-generated\na.go -linguist-generated", "a.go", ""},
@@ -181,6 +178,67 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
+}
+
+// The author chooses names: no name hides a file that neither the base branch nor the
+// operator has named.
+func TestNoNameHides(t *testing.T) {
+	for _, path := range []string{
+		"src/auth_generated.js", "gradlew", "lib/vendor/x.js", "a.min.js", "go.sum", "package-lock.json", "node_modules/x.js", "x.pb.go", "a.js.map",
+	} {
+		for _, r := range []Rules{{}, mustNew(t, []string{"*.svg", "!x"}, "*.svg linguist-generated")} {
+			if why := r.Why(path); why != "" || r.Asked(path) {
+				t.Errorf("%s: %q", path, why)
+			}
+		}
+	}
+}
+
+func TestAsked(t *testing.T) {
+	for _, c := range []struct {
+		globs, attributes, path string
+		want                    bool
+	}{
+		{"!*.min.js", "", "a.min.js", true},
+		{"*.js !a.js", "", "a.js", true},
+		{"!a.js *.js", "", "a.js", false},
+		{"", "*.pb.go -linguist-generated", "a.pb.go", true},
+		{"", "*.pb.go linguist-generated=false", "a.pb.go", true},
+		{"", "go.sum -linguist-vendored", "go.sum", true},
+		{"", "go.sum !linguist-vendored", "go.sum", false},
+		{"go.sum", "go.sum -linguist-generated", "go.sum", false},
+		{"", "vendor/** linguist-vendored -linguist-generated", "vendor/a.js", false},
+	} {
+		if got := mustNew(t, strings.Fields(c.globs), c.attributes).Asked(c.path); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+// The glob that a review proposes for a file leaves out that file, and nothing beside it.
+func TestLine(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.bin": "/a.bin", "x/y z.bin": "/x/y z.bin", "[a]*{b,c}?.bin": `/\[a\]\*\{b,c\}\?.bin`, `a\b`: `/a\\b`, "!a": "/!a", "#a": "/#a", "a ": "/a?",
+		"ä.bin": "/ä.bin", "\xff.bin": "/?.bin", "a\nb": "/a?b", "a\u202eb": "/a?b", "it's": "/it's", strings.Repeat("x", 2000): "",
+	} {
+		if got := Line(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		path := strings.Trim(rapid.OneOf(genPath, rapid.StringN(1, 9, 30), rapid.StringMatching(`[ab\[\]{},*?\\!# \xff-]{1,6}`)).Draw(t, "path"), "/")
+		line := Line(path)
+		if strings.Contains(path, "//") || line == "" {
+			return
+		}
+		r, err := New([]string{line}, nil)
+		if err != nil || r.Why(path) == "" {
+			t.Fatalf("%q: %q doesn't leave it out: %v", path, line, err)
+		}
+		if other := path + "x"; r.Why(other) != "" {
+			t.Fatalf("%q leaves out %q, too", line, other)
+		}
+	})
 }
 
 func within(t *testing.T, bound time.Duration, what string, work func()) {
