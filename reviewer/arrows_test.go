@@ -54,13 +54,14 @@ var arrows = map[string]row{
 	"reviewer/untrusted": {pure: true, tests: []string{goldmark}},
 	"reviewer/finding":   {pure: true, ours: []string{"sentinel", "prompts", "reviewer/diff", "reviewer/untrusted"}},
 	"reviewer/ignore":    {pure: true, libs: []string{globs}},
+	"reviewer/shown":     {pure: true, ours: []string{"reviewer/diff", "reviewer/ignore", "reviewer/untrusted"}},
 	"reviewer/budget":    {pure: true, ours: []string{"reviewer/diff", "reviewer/ignore"}, libs: []string{tiktoken}},
 	"reviewer/config":    {pure: true, ours: []string{"sentinel", "prompts", "reviewer/ignore"}, libs: []string{yaml}},
 	"reviewer/thread":    {pure: true, ours: []string{"sentinel", "reviewer/diff", "reviewer/untrusted", "reviewer/finding"}, libs: []string{jsonschema}},
 	"reviewer": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding", "reviewer/budget", "reviewer/ignore",
-			"reviewer/thread",
+			"reviewer/shown", "reviewer/thread",
 		},
 		libs: []string{conc},
 	},
