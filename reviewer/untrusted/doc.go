@@ -29,6 +29,8 @@
 //
 // Asking. [Boundary] and [Fence] set untrusted text off from instructions.
 // [Mask] and [Masker] take secrets out of what is asked, published and logged.
+// They replace values and never code, and find a token that is apart by
+// characters that nobody sees.
 //
 // Limits: an external tracker with a pattern of its own (style "regexp") may
 // still turn a matching word into a link to that tracker; a commit hash may

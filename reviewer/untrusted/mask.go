@@ -34,15 +34,18 @@ var secrets = []secret{
 }
 
 // Mask replaces what looks like a secret by "[masked: github token]" or the
-// like, and returns how many it replaced. It knows the tokens above and private
-// key blocks, whole or cut, also as lines of a diff or of a quoted string.
-// Masking keeps the number of lines, so line numbers stay right. Hashes, UUIDs
-// and words are no secrets; neither are tokens without a prefix of their own,
-// such as Gitea's: see [Masker] for those the process knows.
+// like, and returns how many it replaced. It knows the tokens above, also with
+// invisible characters in them, and private key blocks, whole or cut, also as
+// lines of a diff or of a quoted string. Masking keeps the number of lines, so
+// line numbers stay right. Hashes, UUIDs and words are no secrets; neither are
+// tokens without a prefix of their own, such as Gitea's: see [Masker] for those
+// the process knows.
 //
 // Masking masked text changes nothing.
-func Mask(s string) (masked string, count int) {
-	s, count = maskKeys(s)
+func Mask(s string) (masked string, count int) { return (*Masker)(nil).Mask(s) }
+
+// maskTokens masks tokens that are written as they are.
+func maskTokens(s string) (masked string, count int) {
 	for _, p := range secrets {
 		if !containsAny(s, p.hints) {
 			continue
@@ -53,6 +56,30 @@ func Mask(s string) (masked string, count int) {
 		})
 	}
 	return s, count
+}
+
+// hiddenTokens finds known values, and tokens, in a shadow.
+func (m *Masker) hiddenTokens(text string) (spans []hit) {
+	if m != nil {
+		for _, form := range m.forms {
+			for at := 0; ; {
+				i := strings.Index(text[at:], form)
+				if i < 0 {
+					break
+				}
+				spans = append(spans, hit{at + i, at + i + len(form), ownSecret})
+				at += i + len(form)
+			}
+		}
+	}
+	for _, p := range secrets {
+		if containsAny(text, p.hints) {
+			for _, at := range p.re.FindAllStringIndex(text, -1) {
+				spans = append(spans, hit{at[0], at[1], p.name})
+			}
+		}
+	}
+	return spans
 }
 
 func maskText(name string) string { return "[masked: " + name + "]" }

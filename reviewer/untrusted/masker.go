@@ -12,6 +12,8 @@ import (
 // minSecret: shorter values would mask ordinary words.
 const minSecret = 8
 
+const ownSecret = "own secret"
+
 // Masker masks the secrets that the process knows, by their exact values, and
 // then what [Mask] finds. It is safe for concurrent use; a nil Masker knows no
 // values.
@@ -91,10 +93,52 @@ func lowerEscapes(s string) string {
 
 // Mask masks known values, as "[masked: own secret]", and whatever else looks
 // like a secret. Like the function, it keeps the number of lines.
-func (m *Masker) Mask(s string) (masked string, count int) {
+func (m *Masker) Mask(s string) (masked string, count int) { return m.mask(s, raw) }
+
+// MaskMarkdown is Mask for Markdown that others wrote, before it is made fit to
+// be published: a token is found as its readers would see it, without escapes,
+// entities and emphasis in it.
+func (m *Masker) MaskMarkdown(s string) (masked string, count int) { return m.mask(s, marked) }
+
+// RedactMarkdown masks known values and tokens in what [Markdown] and [Line]
+// made, as the page shows it. It takes no character away that closes something.
+func (m *Masker) RedactMarkdown(s string) string {
+	for _, look := range []rendering{raw, escaped} {
+		d := asRead(s, look)
+		s, _ = d.replace(s, m.hiddenTokens(d.text), escaped)
+	}
+	return s
+}
+
+// MaskLines is Mask for lines of one text, none of which holds a newline. There
+// are as many as before.
+func (m *Masker) MaskLines(lines []string) (masked []string, count int) {
+	text, count := m.Mask(strings.Join(lines, "\n"))
+	if count == 0 {
+		return lines, 0
+	}
+	return strings.Split(text, "\n"), count
+}
+
+func (m *Masker) mask(s string, as rendering) (masked string, count int) {
 	s, known := m.known(s)
-	s, count = Mask(s)
-	return s, known + count
+	s, keys := maskKeys(s)
+	s, tokens := maskTokens(s)
+	s, hidden := maskHiddenKeys(s)
+	count = known + keys + tokens + hidden
+	for _, look := range []rendering{raw, as} {
+		if d := asRead(s, look); d.from != nil {
+			if spans := m.hiddenTokens(d.text); len(spans) > 0 {
+				var n int
+				s, n = d.replace(s, spans, raw)
+				count += n
+			}
+		}
+		if as == raw {
+			break
+		}
+	}
+	return s, count
 }
 
 // Redact is Mask without the count, for logs and errors.
@@ -107,7 +151,7 @@ func (m *Masker) known(s string) (string, int) {
 	if m == nil {
 		return s, 0
 	}
-	text, count := maskText("own secret"), 0
+	text, count := maskText(ownSecret), 0
 	for _, form := range m.forms {
 		if n := strings.Count(s, form); n > 0 {
 			// pieces, so that a value can't be found in the replacement
