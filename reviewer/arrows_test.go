@@ -68,13 +68,13 @@ var arrows = map[string]row{
 
 	// sentinel and escalation: reviewer's interfaces speak their types.
 	"reviewer/gitea": {
-		ours: []string{"sentinel", "escalation", "reviewer"},
+		ours: []string{"sentinel", "escalation", "reviewer", "reviewer/untrusted"},
 		libs: []string{sdk, conc, retryHTTP},
 	},
 	"reviewer/forgetest":       {ours: []string{"sentinel", "escalation", "reviewer"}},
 	"reviewer/gitea/giteatest": {libs: []string{sdk, flock}},
 	"reviewer/openai": {
-		ours: []string{"prompts", "reviewer"},
+		ours: []string{"prompts", "reviewer", "reviewer/untrusted"},
 		libs: []string{goOpenAI, retryHTTP},
 	},
 	"reviewer/openai/modeltest": {tests: []string{goOpenAI}},

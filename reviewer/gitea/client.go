@@ -88,7 +88,8 @@ func (c *Client) Requests() int { return int(c.requests.Load()) }
 
 // countingTransport counts requests, and lets none pass that would delete a
 // review or a comment: nothing but the reaction that locks is ever removed. Of a
-// client that only reads it lets nothing pass but reads.
+// client that only reads it lets nothing pass but reads. Of an answer it gives no
+// more than its bounds.
 type countingTransport struct {
 	next    http.RoundTripper
 	count   *atomic.Int64
@@ -103,7 +104,11 @@ func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, fmt.Errorf("%s %s: the bot never deletes anything but its lock", req.Method, req.URL.Path)
 	}
 	t.count.Add(1)
-	return t.next.RoundTrip(req)
+	resp, err := t.next.RoundTrip(req)
+	if err == nil {
+		bounded(req.URL.Path, resp)
+	}
+	return resp, err
 }
 
 type methodKey struct{}

@@ -13,6 +13,7 @@ import (
 	sdk "code.gitea.io/sdk/gitea"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/untrusted"
 )
 
 // The scopes that a bot's token needs, as the server's page for tokens words them.
@@ -26,7 +27,7 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	if c.cfg.Reading {
 		needed, access, scope = strings.ReplaceAll(needed, "write", "read"), "read", strings.Replace(scope, "write:", "read:", 1)
 	}
-	e := &reviewer.Error{Doing: doing, Err: err}
+	e := &reviewer.Error{Doing: untrusted.Plain(doing), Err: err}
 	code := 0
 	if resp != nil && resp.Response != nil {
 		code = resp.StatusCode
@@ -35,9 +36,12 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	var urlErr *url.Error
 	var netErr net.Error
 	var syntax *json.SyntaxError
+	var tooMuch *tooMuchError
 	switch {
 	case errors.Is(err, context.Canceled):
 		e.Err, e.Next = context.Canceled, "run the job again"
+	case errors.As(err, &tooMuch):
+		e.Err, e.Next = tooMuch, tooMuch.next
 	case errors.Is(err, errEndless):
 		e.Next = "open another pull request: this one has grown too long to be read"
 	case errors.Is(err, errUnchanged), errors.Is(err, errEmpty), errors.Is(err, errHoles), errors.Is(err, errUnread), errors.Is(err, errNotCommit):
@@ -110,10 +114,10 @@ type passingError struct{ error }
 func (passingError) Is(target error) bool { return target == reviewer.ErrUnavailable }
 func (e passingError) Unwrap() error      { return e.error }
 
-// oneLine folds a server's words into a line of bearable length; some answer
-// with whole pages.
+// oneLine folds a server's words into a line of bearable length that is safe to
+// print; some answer with whole pages.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = untrusted.Plain(s)
 	if r := []rune(s); len(r) > 200 {
 		return string(r[:200]) + "…"
 	}

@@ -368,6 +368,7 @@ func TestErrorLines(t *testing.T) {
 		"a page for a list": {"Comments", page, " — check --repo and --pr"},
 		"a proxy's page":    {"Reviews", status(502, "<html>\nBad Gateway"), "reading the reviews of alice/shop#42: the server answered 502: status 502 — run the job again; if it happens again, the server's log says why"},
 		"words in lines":    {"Diff", status(500, `{"message":"a\nb\tc"}`), "reading the diff of alice/shop#42: the server answered 500: a b c — run the job again; if it happens again, the server's log says why"},
+		"hostile words":     {"Diff", status(500, `{"message":"\n::warning::a\u001b[31m##[add-path]/tmp \u202egnp.exe"}`), "the server answered 500: : :warning::a[31m## [add-path]/tmp gnp.exe — run the job again; if it happens again, the server's log says why"},
 		"not JSON":          {"Timeline", status(200, "<html>"), "answered is no Gitea answer: the answer is not the JSON expected: invalid character '<' looking for beginning of value — check --server (GITHUB_SERVER_URL) and any proxy before it"},
 		"a user without id": {"Account", status(200, `{}`), "answered is no Gitea answer: the answer names no user — check --server (GITHUB_SERVER_URL) and any proxy before it"},
 		"a pull without":    {"Pull", status(200, `{"number":42}`), "answered is no Gitea answer: the answer names no head commit — check --server (GITHUB_SERVER_URL) and any proxy before it"},
@@ -385,6 +386,15 @@ func TestErrorLines(t *testing.T) {
 				wantLine(t, err, tt.want)
 			}
 		}
+	}
+}
+
+func TestNamesInErrorsAreSafeToPrint(t *testing.T) {
+	f := newFake(t, status(403, `{"message":"no"}`))
+	_, err := f.client().File(t.Context(), "a\n##[add-path]\x1b[2J.md", "main")
+	wantLine(t, err, "the server forbids it: no — give the account write access to the repository")
+	if !strings.HasPrefix(err.Error(), "reading a ## [add-path][2J.md at main of alice/shop: ") {
+		t.Errorf("%q", err)
 	}
 }
 

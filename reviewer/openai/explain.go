@@ -13,6 +13,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/untrusted"
 )
 
 // explain turns an error into a line that says what was asked, how often and how
@@ -27,12 +28,16 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 		flags, another = "--model, --fallback-model", ""
 	}
 	var gone *unavailableError
+	var tooMuch *tooMuchError
 	code := status(err)
 	answered := fmt.Sprintf("the server answered %d: %s", code, c.message(err))
 	switch {
 	case ctx.Err() != nil:
 		line.Err = ctx.Err()
 		line.Next = "run the job again"
+	case errors.As(err, &tooMuch):
+		line.Err = tooMuch
+		line.Next = "check that --base-url names a model server, or choose another model"
 	case errors.As(err, new(unusableError)):
 		line.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
 		line.Next = "run the job again, or choose a model that can answer in JSON"
@@ -91,14 +96,14 @@ func (c *Client) message(err error) string {
 	return c.oneLine(err.Error())
 }
 
-// oneLine folds a server's words into a line of bearable length. Some servers
-// repeat the key that they refuse.
+// oneLine folds a server's words into a line of bearable length that is safe to
+// print. Some servers repeat the key that they refuse.
 func (c *Client) oneLine(s string) string {
 	const shortest = 8 // of a key that is one: local servers are given words such as "none"
 	if len(c.cfg.APIKey) >= shortest {
 		s = strings.ReplaceAll(s, c.cfg.APIKey, "(the key)")
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	s = untrusted.Plain(s)
 	if r := []rune(s); len(r) > 200 {
 		return string(r[:200]) + "…"
 	}

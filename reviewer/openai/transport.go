@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptrace"
@@ -22,9 +23,43 @@ type exchange struct {
 
 type exchangeKey struct{}
 
+// mostAnswer is how much is read of an answer, in bytes after decompression: a
+// megabyte of gzip can hold a gigabyte.
+const mostAnswer = 16 << 20
+
+// tooMuchError says that an answer is longer than that.
+type tooMuchError struct{}
+
+func (*tooMuchError) Error() string {
+	return fmt.Sprintf("the answer is longer than %d MiB", mostAnswer>>20)
+}
+
+// capped is an answer's body that fails behind mostAnswer bytes.
+type capped struct {
+	io.ReadCloser
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.left -= int64(n); c.left < 0 {
+		return 0, &tooMuchError{}
+	}
+	return n, err
+}
+
+// recorder notes exchanges, and bounds what is read of an answer.
 type recorder struct{ next http.RoundTripper }
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.record(req)
+	if err == nil {
+		resp.Body = &capped{resp.Body, mostAnswer}
+	}
+	return resp, err
+}
+
+func (r recorder) record(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
 		return r.next.RoundTrip(req)
