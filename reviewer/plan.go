@@ -2,6 +2,7 @@ package reviewer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"review-bot/escalation"
@@ -109,7 +110,16 @@ func commentText(c NewComment) string {
 	if c.OldLine != 0 {
 		line, side = c.OldLine, "old"
 	}
-	return fmt.Sprintf("%s, %s line %d\n\n%s", c.Path, side, line, indent(c.Body))
+	return fmt.Sprintf("%s, %s line %d\n\n%s", Quoted(c.Path), side, line, indent(c.Body))
+}
+
+// Quoted is a file's name for people: as it is, or as a Go string if something in it
+// can't be seen, or would break the line.
+func Quoted(name string) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
 }
 
 func indent(s string) string {

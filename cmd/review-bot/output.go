@@ -75,7 +75,7 @@ func (o *output) start(w *world, t target, command string) {
 }
 
 func (o *output) begin(format string, args ...any) {
-	fmt.Fprintln(o.stderr, o.mask.Redact(fmt.Sprintf(format, args...)))
+	o.say("", printable(fmt.Sprintf(format, args...)))
 }
 
 // progress prints a line of the log. In a job each phase is a group, with its
@@ -88,12 +88,12 @@ func (o *output) progress(p reviewer.Progress) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.clear()
+	command := ""
 	if o.actions && p.Phase != o.phase {
 		o.endGroup()
-		o.phase = p.Phase
-		line = "::group::" + line
+		o.phase, command = p.Phase, "::group::"
 	}
-	fmt.Fprintln(o.stderr, o.mask.Redact(line))
+	o.say(command, line)
 }
 
 func (o *output) endGroup() {
@@ -111,17 +111,35 @@ func (o *output) closeLog() {
 	o.endGroup()
 }
 
-// print writes a text for people to stdout. A runner takes no line of it for a
-// command: a dry run shows what a model said, and that may be anything.
+// print writes a text for people to stdout.
 func (o *output) print(s string) error {
+	s = o.mask.Redact(s)
 	if o.actions {
-		s = commandLine.ReplaceAllString(s, "$1: :")
+		s = harmless(s)
 	}
-	_, err := io.WriteString(o.stdout, o.mask.Redact(s))
+	_, err := io.WriteString(o.stdout, s)
 	return err
 }
 
+// say writes a line of the log to stderr; command is what it tells the runner, if
+// anything, such as ::group::.
+func (o *output) say(command, line string) {
+	line = o.mask.Redact(line)
+	if o.actions {
+		line = harmless(line)
+	}
+	fmt.Fprintln(o.stderr, command+line)
+}
+
 var commandLine = regexp.MustCompile(`(?m)^(\s*)::`)
+
+// harmless makes of what others wrote no command to the runner that reads the log: a
+// dry run prints names of files and what a model said, and a line like
+// "##[add-path]/tmp" would change the job. Runners look for "::" at the beginning of
+// a line, and for "##[" there or, some of them, anywhere.
+func harmless(s string) string {
+	return commandLine.ReplaceAllString(strings.ReplaceAll(s, "##[", "## ["), "$1: :")
+}
 
 // end prints the result and writes the step's outputs.
 func (o *output) end(r reviewer.Result) error {
@@ -165,7 +183,11 @@ func (o *output) printJSON(v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(o.stdout, o.mask.Redact(b.String()))
+	text := o.mask.Redact(b.String())
+	if o.actions {
+		text = strings.ReplaceAll(text, "##[", `##\u005b`) // the same string to who reads the JSON
+	}
+	_, err := io.WriteString(o.stdout, text)
 	return err
 }
 
@@ -173,7 +195,7 @@ func (o *output) printJSON(v any) error {
 func text(r reviewer.Result) string {
 	var b strings.Builder
 	if r.Headline != "" {
-		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(r.Headline, "**", ""))
+		fmt.Fprintf(&b, "%s\n", printable(strings.ReplaceAll(r.Headline, "**", "")))
 	} else {
 		fmt.Fprintf(&b, "%s: %s\n", r.Role, r.Outcome)
 	}

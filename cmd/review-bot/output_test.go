@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -84,6 +85,64 @@ func TestTextIsNoCommand(t *testing.T) {
 	if err := o.print(text); err != nil || stdout.String() != text {
 		t.Errorf("outside of a job: %v\n%s", err, stdout)
 	}
+}
+
+// Names of files, and the words of models and servers, are no commands to the runner,
+// wherever they are printed.
+func TestHostileWordsAreNoCommands(t *testing.T) {
+	const command = "##[add-path]/tmp/evil"
+	for _, evil := range []string{
+		command, "::add-path::/tmp/evil", "a\n" + command, "a\r\n::add-path::/tmp/evil", "\x1b[2K" + command, "\u200b" + command, " \t" + command,
+		"a\u2028" + command, "\x00" + command, "\xff\n::stop-commands::x",
+	} {
+		r := reviewer.Result{
+			Role: "logic", Outcome: escalation.Posted, Headline: evil, ReviewURL: evil, Notes: []string{evil}, Gate: []string{}, Error: evil,
+			Findings:    []reviewer.FindingResult{{Path: evil, Line: 1, Title: evil, Category: evil, URL: evil}},
+			NotReviewed: []reviewer.NotReviewed{{Path: evil, Why: evil}},
+			Plan: &reviewer.Plan{Outcome: escalation.Posted, Reason: evil, Steps: []reviewer.Step{
+				{Post: &reviewer.NewReview{Event: sentinel.Comment, Commit: "1", Body: evil, Comments: []reviewer.NewComment{{Path: evil, NewLine: 1, Body: evil}}}},
+				{Say: evil}, {Edit: &reviewer.Edit{About: evil, Body: evil}},
+			}},
+		}
+		for _, asJSON := range []bool{false, true} {
+			o, stdout, stderr := testOutput(inActions)
+			o.json = asJSON
+			o.begin("%s", evil)
+			o.progress(reviewer.Progress{Phase: "read", Text: evil})
+			o.progress(reviewer.Progress{Phase: "read", Text: evil})
+			if err := o.end(r); err != nil {
+				t.Fatal(err)
+			}
+			var back reviewer.Result
+			if err := json.Unmarshal(stdout.Bytes(), &back); asJSON && (err != nil || back.Findings[0].Path != strings.ToValidUTF8(evil, "\ufffd")) {
+				t.Errorf("the JSON doesn't say %q: %v\n%s", evil, err, stdout)
+			}
+			commands := commandsIn(stdout.String() + stderr.String())
+			if got := strings.Join(commands, " "); got != "::group::read ::endgroup::" {
+				t.Errorf("%q: the runner is told %q\n%s%s", evil, commands, stdout, stderr)
+			}
+		}
+		// The line of an error.
+		g := complete(t)
+		if got := commandsIn(g.with("GITHUB_ACTIONS", "true").run(t, "--role", evil).stderr); len(got) != 1 || !strings.HasPrefix(got[0], "::error::review-bot:") {
+			t.Errorf("%q: the runner is told %q", evil, got)
+		}
+	}
+}
+
+// commandsIn are the words at which a runner would take a line for a command: some
+// look for "##[" anywhere in it.
+func commandsIn(log string) (list []string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(log, "\r", "\n"), "\n") {
+		line = strings.TrimSpace(line)
+		if _, command, ok := strings.Cut(line, "##["); ok {
+			list = append(list, "##["+command)
+		}
+		if strings.HasPrefix(line, "::") {
+			list = append(list, strings.Fields(line)[0])
+		}
+	}
+	return list
 }
 
 // A value of several lines would set other outputs.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -63,9 +62,9 @@ func run(ctx context.Context, args []string, env map[string]string, stdin io.Rea
 			err = fmt.Errorf("%w — run the job again: it goes on where this one stopped", stopped)
 		}
 		// What reads secrets masks them where it knows them; this is the last door.
-		line := "review-bot: " + w.mask.Redact(strings.Join(strings.Fields(err.Error()), " "))
+		line := "review-bot: " + w.mask.Redact(printable(err.Error()))
 		if env["GITHUB_ACTIONS"] == "true" {
-			line = "::error::" + escapeCommand(line)
+			line = "::error::" + escapeCommand(harmless(line))
 		}
 		fmt.Fprintln(stderr, line)
 	}

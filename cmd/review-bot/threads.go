@@ -179,6 +179,7 @@ func marks(t thread.Thread) string {
 }
 
 func placeOf(path string, line int) string {
+	path = reviewer.Quoted(path)
 	if line == 0 {
 		return path
 	}
