@@ -38,7 +38,7 @@ MODULES := . .gitea/instance .gitea/instance/runner
 
 .PHONY: help
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build the bot: ./review-bot
@@ -115,6 +115,14 @@ dist: ## release binaries with checksums in dist/ (VERSION=…, else from git de
 .PHONY: reproducible
 reproducible: ## fail unless two release builds in two folders are the same bytes
 	@.ci/reproducible
+
+.PHONY: release
+release: ## build dist/, and commit and tag the release that names its checksums (VERSION=v1.2.3)
+	@PLATFORMS='$(PLATFORMS)' .ci/release '$(VERSION)'
+
+.PHONY: release-check
+release-check: ## fail unless the programs that this release names are built from its source
+	@PLATFORMS='$(PLATFORMS)' .ci/release --check
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## known vulnerabilities in what the bot calls (needs govulncheck's database)

@@ -6,8 +6,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 	"os"
@@ -35,13 +33,14 @@ const modelKey = "key-of-the-model"
 // The roles of the workflow file. The latter two are on one account.
 var roles = []string{"gpt", "sonnet", "security"}
 
-// product is what this project publishes: its repository, with a release v1.
+// product is what this project publishes: its repository, with a release.
 type product struct {
 	root    string
 	repo    *giteatest.Repo
 	files   map[string]string // of the repository
 	program []byte
 	sum     string // of the program, sha256
+	release string // commit of the release
 }
 
 var made struct {
@@ -78,12 +77,16 @@ func publish(tb giteatest.TB, srv *giteatest.Server) product {
 	if p.program, err = os.ReadFile(file); err != nil {
 		tb.Fatalf("%v", err)
 	}
-	sum := sha256.Sum256(p.program)
-	p.sum = hex.EncodeToString(sum[:])
+	p.sum = sum(p.program)
 	p.repo = sourceRepo(tb, srv, srv.NewUser(tb, giteatest.Unique("maker")), p.files)
-	p.repo.Release(tb, "v1", "main", map[string][]byte{asset(): p.program, "SHA256SUMS": []byte(p.sum + "  " + asset() + "\n")})
+	p.release = p.repo.Commit(tb, "release", "main", giteatest.Files(map[string]string{actionFolder + "/RELEASE": releaseFile(released, p.files, p.program)}), "Release "+released)
+	p.repo.Release(tb, released, p.release, map[string][]byte{asset(): p.program})
+	srv.Call(tb, p.repo.Owner.Token, http.MethodPost, "/repos/"+p.repo.FullName()+"/tags", map[string]any{"tag_name": "v1", "target": p.release}, nil)
 	return p
 }
+
+// released is the version of the release, to whose commit the tag v1 points too.
+const released = "v1.4.2"
 
 func asset() string { return "review-bot-" + runtime.GOOS + "-" + runtime.GOARCH }
 

@@ -1,15 +1,21 @@
 #!/bin/sh
 # Puts a review-bot program in place for the action and writes `program=PATH` to
-# the step's outputs. Nothing is run that wasn't verified, but what is built from
-# the action's own source. In this order:
+# the step's outputs. Nothing is run that wasn't verified against what came with
+# this checkout or with the workflow, but what is built from the checkout's own
+# source. In this order:
 #
 #   1. INSTALL_BINARY_URL, which must match INSTALL_BINARY_SHA256
-#   2. the releases of the action's own repository, by their SHA256SUMS:
-#      INSTALL_VERSION, or the tag that the action was called with, or the latest
-#   3. a Go toolchain on the PATH, from the action's own source
+#   2. the release that this checkout is: the file RELEASE next to this one names its
+#      version and the checksum of each program, and is only believed as long as the
+#      source is the one that it was made for. Where to download it is asked of the
+#      runner's variables and of the checkout's origin; they decide nothing else.
+#      INSTALL_VERSION may name another release, with INSTALL_BINARY_SHA256.
+#   3. a Go toolchain on the PATH, from the checkout's source
 #
 # else it fails with one line. It wants POSIX sh, and curl or wget to download.
-set -eu
+#
+# `install.sh --source` prints the digest of the checkout's source.
+set -euf
 
 say() { printf 'review-bot: %s\n' "$*" >&2; }
 die() {
@@ -56,6 +62,43 @@ installed() {
 	exit 0
 }
 
+source=$(cd "$(dirname "$0")/../../.." && pwd)
+
+# digest prints the SHA-256 of all that the program is built from.
+digest() {
+	if command -v sha256sum >/dev/null 2>&1; then
+		set -- sha256sum
+	else
+		set -- shasum -a 256
+	fi
+	(cd "$source" && find cmd escalation prompts reviewer sentinel go.mod go.sum -type f -exec "$@" {} + | sed 's/ \*/  /' | LC_ALL=C sort) >"$folder/source" || return
+	sha256 "$folder/source"
+}
+
+# release prints what a sed script finds in RELEASE, at most one line.
+release() { sed -n "$1" "$source/.gitea/actions/review/RELEASE" 2>/dev/null | sed 1q; }
+
+# homes prints the addresses at which the action's repository may be: as the runner
+# names it, and as this checkout was cloned from. Another server's repository of that
+# name may be among them, and the checkout's file may say anything: the checksum decides.
+homes() {
+	case ${GITHUB_ACTION_REPOSITORY:-} in
+	'') ;;
+	http://* | https://*) printf '%s\n' "$GITHUB_ACTION_REPOSITORY" ;;
+	*) printf '%s\n' "${GITHUB_SERVER_URL:-}/$GITHUB_ACTION_REPOSITORY" ;;
+	esac | place
+	sed -n 's|^[[:space:]]*url = \(.*\)$|\1|p' "$source/.git/config" 2>/dev/null | place
+}
+
+# place keeps the addresses that can be asked, without logins.
+place() { grep '^https\{0,1\}://[^[:space:]*?]*$' | sed -e 's|//[^/@]*@|//|' -e 's|\.git$||' || :; }
+
+# asked says where a release was looked for.
+asked() {
+	set -- $(homes)
+	printf '%s' "${*:-nowhere: the action has no address}"
+}
+
 case $(uname -s) in
 Linux) os=linux ;;
 Darwin) os=darwin ;;
@@ -73,74 +116,90 @@ if [ "$os" = windows ]; then
 fi
 
 folder=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/review-bot.XXXXXX")
+trap 'rm -f "$folder/source"' EXIT
 program=$folder/review-bot$suffix
+asset=review-bot-${os}-${arch}$suffix
+
+if [ "${1:-}" = --source ]; then
+	digest
+	rm -rf "$folder"
+	exit 0
+fi
 
 # 1. The address given.
 url=${INSTALL_BINARY_URL:-}
 want=$(printf '%s' "${INSTALL_BINARY_SHA256:-}" | tr '[:upper:]' '[:lower:]')
 if [ -n "$url" ]; then
 	if [ "${#want}" -ne 64 ]; then
-		die "binary-url is given without a binary-sha256 of 64 hex digits — give the checksum of what stands at $(shown "$url"): the program gets your tokens"
+		die "binary-url is given without a binary-sha256 of 64 hex digits — give the checksum of what is at $(shown "$url"): the program gets your tokens"
 	fi
 	fetch "$url" "$program" || die "$(shown "$url") can't be downloaded (status $? of the download) — check binary-url, and that the runner has curl or wget"
 	got=$(sha256 "$program")
 	if [ "$got" != "$want" ]; then
 		rm -f "$program"
-		die "what stands at $(shown "$url") has the sha256 $got, not $want — check binary-url and binary-sha256"
+		die "what is at $(shown "$url") has the sha256 $got, not $want — check binary-url and binary-sha256"
 	fi
 	installed "from $(shown "$url"), checksum verified"
 fi
-if [ -n "$want" ]; then
-	die "binary-sha256 is given without binary-url — give both, or none"
-fi
-
-# 2. The releases of the action's own repository: it stands at the address the
-# runner cloned it from, which its copy may still know.
-source=$(cd "${GITHUB_ACTION_PATH:?is set by the runner}/../../.." && pwd)
-home=$(sed -n 's|^[[:space:]]*url = \(https\{0,1\}://.*\)$|\1|p' "$source/.git/config" 2>/dev/null | sed -e 1q -e 's|//[^/@]*@|//|' -e 's|\.git$||' || :)
-if [ -z "$home" ] && [ -n "${GITHUB_ACTION_REPOSITORY:-}" ]; then
-	home=${GITHUB_SERVER_URL:-}/$GITHUB_ACTION_REPOSITORY
-fi
-home=${home:-"the action's repository"}
-asset=review-bot-${os}-${arch}$suffix
-tags=${INSTALL_VERSION:-${GITHUB_ACTION_REF:-} latest}
-for tag in $tags; do
-	release=$home/releases/download/$tag
-	case $home in
-	http://* | https://*) ;;
-	*) continue ;;
+# 2. The release that this checkout is, or the version that is asked for.
+released=$(release 's/^version \(v[A-Za-z0-9._+-]*\)$/\1/p')
+version=$released
+if [ -n "${INSTALL_VERSION:-}" ] && [ "$INSTALL_VERSION" != "$released" ]; then
+	case $INSTALL_VERSION in
+	*[!A-Za-z0-9._+-]*) die "version is the name of a release, such as v1.2.3 — check it" ;;
 	esac
-	if ! fetch "$release/SHA256SUMS" "$folder/SHA256SUMS"; then
-		continue
+	if [ "${#want}" -ne 64 ]; then
+		die "version $INSTALL_VERSION isn't the release of this checkout (${released:-none}) — call the action as @$INSTALL_VERSION, or give the program's binary-sha256 too"
 	fi
-	want=$(sed -n "s|^\([0-9a-f]\{64\}\) [ *]$asset\$|\1|p" "$folder/SHA256SUMS" | sed 1q)
-	if [ -z "$want" ]; then
-		say "$release/SHA256SUMS has no $asset"
-		continue
+	version=$INSTALL_VERSION
+elif [ -n "$want" ]; then
+	die "binary-sha256 is given without binary-url or another version — give both, or none"
+elif [ -n "$released" ]; then
+	is=$(digest)
+	if [ "${#is}" -eq 64 ] && [ "$is" = "$(release 's/^source \([0-9a-f]\{64\}\)$/\1/p')" ]; then
+		want=$(release "s/^\([0-9a-f]\{64\}\)  $asset\$/\1/p")
+		[ -n "$want" ] || say "the release $released has no $asset"
+	else
+		version=
 	fi
-	fetch "$release/$asset" "$program" || die "$release/$asset can't be downloaded — run the job again, or give binary-url"
-	got=$(sha256 "$program")
-	if [ "$got" != "$want" ]; then
+fi
+if [ -n "$version" ] && [ -n "$want" ]; then
+	wrong=
+	for home in $(homes); do
+		from=$home/releases/download/$version/$asset
+		fetch "$from" "$program" || continue
+		got=$(sha256 "$program")
+		if [ "$got" = "$want" ]; then
+			installed "release $version from $(shown "$home"), checksum verified"
+		fi
 		rm -f "$program"
-		die "$release/$asset has the sha256 $got, not $want as its SHA256SUMS says — ask who published the release"
+		wrong="$(shown "$from") has the sha256 $got, not $want as the release $version has it — ask who published it"
+	done
+	if [ -n "$wrong" ]; then
+		die "$wrong"
 	fi
-	installed "release $tag of $home, checksum verified"
-done
-if [ -n "${INSTALL_VERSION:-}" ]; then
-	die "no release $INSTALL_VERSION with $asset and SHA256SUMS can be downloaded from $home/releases — check version, or leave it out"
+	if [ "$version" != "$released" ]; then
+		die "$asset of the release $version can't be downloaded from $(asked) — check version, or give binary-url"
+	fi
 fi
 
-# 3. The action's own source.
+# 3. The checkout's own source.
+why="it is no release"
+if [ -n "$released" ]; then
+	why="its source isn't that of $released"
+	[ -z "$version" ] || why="$asset of the release $released can't be downloaded from $(asked)"
+fi
 if command -v go >/dev/null 2>&1 && [ -f "$source/go.mod" ]; then
-	say "no release with $asset at $home/releases; building it with $(go env GOVERSION 2>/dev/null || echo go)"
+	say "building the program from this checkout ($why) with $(go env GOVERSION 2>/dev/null || echo go)"
 	if [ -z "${HOME:-}" ]; then
 		HOME=$folder
 		export HOME
 	fi
+	ref=$(printf '%s' "${GITHUB_ACTION_REF:-source}" | tr -cd 'A-Za-z0-9._/+-')
 	without_secrets env CGO_ENABLED=0 GOFLAGS=-buildvcs=false go -C "$source" build -trimpath \
-		-ldflags "-s -w -X main.stamped=${GITHUB_ACTION_REF:-source}" -o "$program" ./cmd/review-bot >&2 ||
+		-ldflags "-s -w -X main.stamped=$ref" -o "$program" ./cmd/review-bot >&2 ||
 		die "building $source with Go failed, see above — install the Go of its go.mod on the runner, or give binary-url and binary-sha256"
 	installed "built from the action's source with Go"
 fi
 
-die "no program to run: give binary-url and binary-sha256, or publish a release with $asset and SHA256SUMS at $home, or install Go on the runner"
+die "no program to run: this checkout of the action can't be installed as a release ($why), and the runner has no Go — call the action at a release's tag, or give binary-url and binary-sha256"
