@@ -217,7 +217,7 @@ func clean(a prompts.Answer, secrets *untrusted.Masker) (prompts.Answer, int) {
 	total := 0
 	mask := func(s *string) {
 		var n int
-		*s, n = secrets.Mask(*s)
+		*s, n = secrets.MaskMarkdown(*s)
 		total += n
 	}
 	mask(&a.Summary)

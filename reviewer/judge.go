@@ -102,7 +102,7 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 		r.note("the model kept %s that it wasn't asked about: ignored", finding.Count(round.Unknown, "finding", "findings"))
 	}
 	own := finding.Own(round.Counted, r.set.BlockOn)
-	if r.set.Advisory || own == sentinel.Approved && (s.left || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {
+	if r.set.Advisory || own == sentinel.Approved && (s.left || finding.NotRead(s.unread) > 0 || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {
 		own = sentinel.Comment // what wasn't looked at isn't approved
 	}
 	_, comments := r.conversations(st.log)
@@ -122,7 +122,7 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})
 	report := finding.Report{
 		Role: r.set.Role, Own: own, Head: pull.Head, Findings: round.Counted, Resolved: round.Resolved, Answered: round.Answered,
-		Waived: round.Waived, Threshold: r.set.BlockOn, Summary: summary, Files: s.reviewed(), Unread: s.unread, Partial: s.left,
+		Waived: round.Waived, Threshold: r.set.BlockOn, Summary: summary, Files: s.reviewed(), Unread: s.unread, Masked: m.masked, Partial: s.left,
 		Since: s.since, Whole: s.whole, Repo: pull.Repo, Pull: pull.URL, Base: pull.MergeBase, Key: r.key,
 	}
 	if own == sentinel.RequestChanges && r.set.MaxRounds > 0 {
@@ -130,7 +130,10 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	}
 	r.result.Findings, r.result.Headline = results(round.All()), report.Headline()
 	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(round.Counted, r.set.BlockOn), r.set.BlockOn)
-	text := report.Text()
+	text := r.env.Secrets.RedactMarkdown(report.Text())
+	for i := range v.Comments {
+		v.Comments[i].Body = r.env.Secrets.RedactMarkdown(v.Comments[i].Body)
+	}
 	if s.left || len(sentinel.Markers(text)) < inBody(round.Counted) {
 		// Next time all is looked at again: what had no room must not be forgotten.
 		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})

@@ -31,10 +31,24 @@ type Result struct {
 	Headline string `json:"-"`              // verdict and why, for people
 }
 
-// NotReviewed is a file that the model wasn't shown, or not all of it, and why.
+// NotReviewed is a file that the model wasn't shown, or not all of it.
 type NotReviewed struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
+	// Allow is the glob by which --ignore would leave it out.
+	Allow string `json:"allow,omitempty"`
+	// LeftOut says that an approval covers it all the same: the base branch or the operator leave it out, or it
+	// can hold no code.
+	LeftOut bool `json:"left_out,omitempty"`
+}
+
+// NotRead is how many files should have been read and weren't: with any, the role doesn't approve.
+func (r Result) NotRead() int {
+	var files []finding.Unread
+	for _, f := range r.NotReviewed {
+		files = append(files, finding.Unread(f))
+	}
+	return finding.NotRead(files)
 }
 
 // Counted is how many of the findings count for the verdict.

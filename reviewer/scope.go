@@ -43,7 +43,7 @@ func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scop
 	for _, f := range m.diff.Files {
 		why := rules.Why(f.Path)
 		if why != "" {
-			s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: why})
+			s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: why, LeftOut: true})
 			continue
 		}
 		if f.Binary {

@@ -20,7 +20,8 @@ const (
 	maxRows    = 100    // of a table or list
 	maxTable   = 30_000 // what of it is longer is counted, as are rows past maxRows
 	maxClosed  = 4_000  // of each list of findings that don't count
-	maxUnread  = 6_000  // of the list of files
+	maxLeftOut = 6_000  // of the list of files that needn't be read
+	minUnread  = 15_000 // that the list of files not read has, however long the findings of the body are
 	signs      = 200    // room for what stands around the findings of the body
 )
 
@@ -37,6 +38,7 @@ type Report struct {
 	Summary   string // the model's words, not yet fit to be published
 	Files     int    // reviewed
 	Unread    []Unread
+	Masked    int    // values that the model wasn't shown
 	Partial   bool   // some of Unread had no room in what the model may be asked
 	Since     string // commit that was reviewed before, if only what changed since was looked at
 	Whole     string // why all was looked at again, for people; "" in a first round
@@ -47,9 +49,6 @@ type Report struct {
 	Key       sentinel.Key
 	Base      string // commit that old lines are linked at
 }
-
-// Unread is a file that was not reviewed, and why.
-type Unread struct{ Path, Why string }
 
 // Text is the body of a review, without notice, usage line and sentinel.
 func (r Report) Text() string {
@@ -63,11 +62,17 @@ func (r Report) Text() string {
 	if r.Whole != "" {
 		blocks = append(blocks, "The whole diff was reviewed again: "+r.Whole+".")
 	}
-	tail := strings.TrimLeft(r.closed()+"\n\n"+r.unread(), "\n")
-	tail = strings.TrimRight(tail, "\n")
-	blocks = append(blocks, r.below(maxBody-length(blocks)-utf8.RuneCountInString(tail)-signs)...)
-	if tail != "" {
-		blocks = append(blocks, tail)
+	if note := r.maskedNote(); note != "" {
+		blocks = append(blocks, note)
+	}
+	tail := strings.Trim(r.closed()+"\n\n"+r.leftOut(), "\n")
+	room := maxBody - length(blocks) - utf8.RuneCountInString(tail) - signs
+	blocks = append(blocks, r.below(room-min(minUnread, utf8.RuneCountInString(r.unread(room))))...)
+	unread := r.unread(maxBody - length(blocks) - utf8.RuneCountInString(tail) - signs)
+	for _, text := range []string{unread, tail} {
+		if text != "" {
+			blocks = append(blocks, text)
+		}
 	}
 	return strings.Join(blocks, "\n\n")
 }
@@ -103,6 +108,8 @@ func (r Report) Headline() string {
 	switch {
 	case len(r.Findings) == 0 && len(r.Resolved)+len(r.Answered)+len(r.Waived) > 0:
 		line += "nothing open in " + Count(r.Files, "file", "files") + ": " + r.done()
+	case len(r.Findings) == 0 && r.Files == 0 && NotRead(r.Unread) > 0:
+		line += "nothing could be reviewed"
 	case len(r.Findings) == 0 && r.Files == 0:
 		line += "nothing to review"
 	case len(r.Findings) == 0:
@@ -116,6 +123,9 @@ func (r Report) Headline() string {
 		if minor > 0 {
 			line += ", " + Count(minor, "is minor", "are minor")
 		}
+	}
+	if n := NotRead(r.Unread); n > 0 {
+		line += " · " + Count(n, "file", "files") + " not read"
 	}
 	if r.Since != "" {
 		line += fmt.Sprintf(" · changes since %.7s", r.Since)
@@ -177,24 +187,4 @@ func (r Report) below(room int) []string {
 		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", Count(left, "finding", "findings")))
 	}
 	return blocks
-}
-
-func (r Report) unread() string {
-	if len(r.Unread) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>Not reviewed (%s)</summary>\n\n", Count(len(r.Unread), "file", "files"))
-	room := maxUnread
-	for i, f := range r.Unread {
-		row := fmt.Sprintf("- %s: %s\n", untrusted.CodeSpan(f.Path), f.Why)
-		room -= utf8.RuneCountInString(row)
-		if i == maxRows || room < 0 {
-			fmt.Fprintf(&b, "- and %d more\n", len(r.Unread)-i)
-			break
-		}
-		b.WriteString(row)
-	}
-	b.WriteString("\n</details>")
-	return b.String()
 }

@@ -154,7 +154,7 @@ func TestABodyOfEverythingIsBounded(t *testing.T) {
 		r.Resolved, r.Answered, r.Waived = list, list, list
 		r.Summary = strings.Repeat("&<|*[", 2000)
 		for i := range 300 {
-			r.Unread = append(r.Unread, Unread{strings.Repeat("(", i), "binary"})
+			r.Unread = append(r.Unread, Unread{Path: strings.Repeat("(", i+1), Why: "binary"})
 		}
 		below := inBody(posted(t))
 		below.ID, below.Body = "ffffffff", strings.Repeat("<", 5000)
@@ -165,7 +165,7 @@ func TestABodyOfEverythingIsBounded(t *testing.T) {
 		}
 		for _, want := range []string{
 			"501 findings block", " more in the comments and below.", "<details><summary>Closed since the last round (500)</summary>",
-			"<summary>Answered, no longer counted (500)</summary>", "<summary>Waived by a maintainer (500)</summary>", "<summary>Not reviewed (300 files)</summary>",
+			"<summary>Answered, no longer counted (500)</summary>", "<summary>Waived by a maintainer (500)</summary>", "<summary>Not read (300 files): no approval covers these</summary>",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("it doesn't say %q", want)
@@ -176,6 +176,60 @@ func TestABodyOfEverythingIsBounded(t *testing.T) {
 		}
 		if strings.Count(text, "<details>") != 4 || strings.Count(text, "</details>") != 4 {
 			t.Error("a list isn't closed")
+		}
+	}
+}
+
+// Every file that wasn't read is named, as long as there is room: a hundred others hide none.
+func TestEveryUnreadFileIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		files, findings, named int // named: at least
+		allow                  bool
+	}{{106, 0, 106, true}, {800, 0, 800, false}, {1500, 0, 1500, false}, {5000, 0, 2000, false}, {106, 300, 106, true}, {600, 300, 300, false}} {
+		r := report()
+		r.Own, r.Files = sentinel.Comment, 0
+		for i := range c.files {
+			path := fmt.Sprintf("dist/bundle-%04d.min.js", i)
+			r.Unread = append(r.Unread, Unread{Path: path, Why: "minified, or data in very long lines", Allow: "/" + path})
+		}
+		for i := range c.findings {
+			f := inBody(posted(t))
+			f.ID, f.Body = fmt.Sprintf("%08x", i), strings.Repeat("text ", 100)
+			r.Findings = append(r.Findings, f)
+		}
+		text := splits(t, r)
+		if n := utf8.RuneCountInString(text); n > maxBody+1000 {
+			t.Errorf("%+v: %d characters", c, n)
+		}
+		named := strings.Count(text, "- `dist/")
+		if named < c.named || strings.Contains(text, "- '/dist/bundle-0000.min.js'") != c.allow {
+			t.Errorf("%+v: %d are named\n%.600s", c, named, text)
+		}
+		if more := fmt.Sprintf("- and %d more had no room here", c.files-named); (named < c.files) != strings.Contains(text, more) {
+			t.Errorf("%+v: %d are named, and the text doesn't say %q", c, named, more)
+		}
+		if want := fmt.Sprintf(" · %d files not read", c.files); !strings.Contains(strings.SplitN(text, "\n", 2)[0], want) {
+			t.Errorf("%s", r.Headline())
+		}
+	}
+}
+
+// What nobody reviewed is no reason to approve, and is said first.
+func TestHeadlinesOfUnreadFiles(t *testing.T) {
+	unread := []Unread{{Path: "a.bin"}, {Path: "b.go"}, {Path: "b.go"}, {Path: "c.png", LeftOut: true}}
+	for want, change := range map[string]func(*Report){
+		"**security comments** · nothing found in 2 files · 2 files not read":                   func(r *Report) { r.Unread = unread },
+		"**security comments** · nothing found in 2 files · 1 file not read":                    func(r *Report) { r.Unread = unread[:1] },
+		"**security comments** · nothing found in 2 files":                                      func(r *Report) { r.Unread = unread[3:] },
+		"**security comments** · nothing could be reviewed · 2 files not read":                  func(r *Report) { r.Files, r.Unread = 0, unread },
+		"**security comments** · nothing to review":                                             func(r *Report) { r.Files = 0 },
+		"**partly reviewed — security comments** · nothing found in 2 files · 2 files not read": func(r *Report) { r.Unread, r.Partial = unread, true },
+	} {
+		r := report()
+		r.Own = sentinel.Comment
+		change(&r)
+		if got := r.Headline(); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

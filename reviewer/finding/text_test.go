@@ -118,15 +118,23 @@ func TestBodiesAreAsTheGoldenFilesShow(t *testing.T) {
 		findings []prompts.Finding
 		change   func(*Report)
 	}{
-		"clean":         {change, nil, nil},
-		"blocking":      {change, []prompts.Finding{suggestion, severe(prompts.Critical, old(at("a.go", 11, "two"))), severe(prompts.Low, at("a.go", 900, "nothing like it"))}, nil},
-		"minor":         {change, []prompts.Finding{severe(prompts.Low, at("a.go", 11, "TWO"))}, nil},
-		"advisory":      {change, []prompts.Finding{at("a.go", 11, "TWO")}, func(r *Report) { r.Own = sentinel.Comment }},
-		"below":         {change, []prompts.Finding{at("gone.go", 0, ""), severe(prompts.Medium, at("p.png", 1, "")), at("", 0, "")}, nil},
-		"unread":        {change, nil, func(r *Report) { r.Unread = []Unread{{"p.png", "binary"}, {"dir/`x`\n.bin", "binary"}} }},
-		"many":          {manyDiff, many, nil},
-		"deleted":       {change, []prompts.Finding{deleted}, nil},
-		"hostile":       {change, []prompts.Finding{bad, badInline}, func(r *Report) { r.Summary, r.Unread = evil, []Unread{{"dir/<!-- `x` -->\n# y", "binary"}} }},
+		"clean":    {change, nil, nil},
+		"blocking": {change, []prompts.Finding{suggestion, severe(prompts.Critical, old(at("a.go", 11, "two"))), severe(prompts.Low, at("a.go", 900, "nothing like it"))}, nil},
+		"minor":    {change, []prompts.Finding{severe(prompts.Low, at("a.go", 11, "TWO"))}, nil},
+		"advisory": {change, []prompts.Finding{at("a.go", 11, "TWO")}, func(r *Report) { r.Own = sentinel.Comment }},
+		"below":    {change, []prompts.Finding{at("gone.go", 0, ""), severe(prompts.Medium, at("p.png", 1, "")), at("", 0, "")}, nil},
+		"unread": {change, nil, func(r *Report) {
+			r.Own, r.Masked = sentinel.Comment, 2
+			r.Unread = []Unread{
+				{Path: "p.png", Why: "picture", LeftOut: true}, {Path: "dir/`x`\n.bin", Why: "binary", Allow: "/dir/`x`?.bin"},
+				{Path: "it's.jar", Why: "binary", Allow: "/it's.jar"}, {Path: "vendor/a.c", Why: "vendored", Allow: "/vendor/"}, {Path: "vendor/b.c", Why: "vendored", Allow: "/vendor/"},
+			}
+		}},
+		"many":    {manyDiff, many, nil},
+		"deleted": {change, []prompts.Finding{deleted}, nil},
+		"hostile": {change, []prompts.Finding{bad, badInline}, func(r *Report) {
+			r.Summary, r.Unread = evil, []Unread{{Path: "dir/<!-- `x` -->\n# y", Why: "binary", Allow: "/dir/<!-- `x` -->?# y"}}
+		}},
 		"without-links": {change, []prompts.Finding{suggestion}, func(r *Report) { r.Repo = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,10 +222,10 @@ func TestNothingGrowsWithoutBounds(t *testing.T) {
 	r := report(anchored(t, change, list...)...)
 	r.Summary = strings.Repeat("&<|*", 2000)
 	for i := range 300 {
-		r.Unread = append(r.Unread, Unread{fmt.Sprint(long, i), "binary"})
+		r.Unread = append(r.Unread, Unread{Path: fmt.Sprint(long, i), Why: "binary"})
 	}
 	text := splits(t, r)
-	for _, want := range []string{"30 findings block", "Not reviewed (300 files)", "(cut here: the model wrote more)"} {
+	for _, want := range []string{"30 findings block", "Not read (300 files)", "(cut here: the model wrote more)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it doesn't say %q", want)
 		}
@@ -295,7 +303,7 @@ func TestMarkersAreTheBotsOwn(t *testing.T) {
 		r := report(Anchored(answer, d, head, counter())...)
 		r.Summary = answer.Summary
 		for _, path := range rapid.SliceOfN(hostile(), 0, 3).Draw(t, "unread") {
-			r.Unread = append(r.Unread, Unread{path, "binary"})
+			r.Unread = append(r.Unread, Unread{Path: path, Why: "binary", Allow: path})
 		}
 		splits(t, r)
 		for _, f := range r.Findings {
