@@ -87,7 +87,7 @@ var arrows = map[string]row{
 			"reviewer/config", "reviewer/gitea", "reviewer/openai", "reviewer/thread",
 		},
 		libs:  []string{kong, conc},
-		tests: []string{jsonschema},
+		tests: []string{jsonschema, yaml},
 	},
 	"cmd/demo": {
 		ours: []string{

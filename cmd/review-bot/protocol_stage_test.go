@@ -414,12 +414,18 @@ func (s standing) String() string {
 	return b.String()
 }
 
-// quiet checks what must hold whenever no job is at work: no lock, no review
-// that was begun and not submitted, at most one current record per role, and no
-// inline comment in another role's review.
+// quiet checks what must hold whenever no job is at work, see disquiet.
 func (s standing) quiet(t *testing.T) {
 	t.Helper()
-	var faults []string
+	if faults := s.disquiet(); len(faults) > 0 {
+		t.Errorf("%s\n%s", strings.Join(faults, "\n"), s)
+	}
+}
+
+// disquiet is what must not be while no job is at work: a lock, a review that was
+// begun and not submitted, two current records of one role, or an inline comment
+// in another role's review.
+func (s standing) disquiet() (faults []string) {
 	if len(s.reactions) > 0 {
 		faults = append(faults, "a reaction was left")
 	}
@@ -441,9 +447,7 @@ func (s standing) quiet(t *testing.T) {
 			faults = append(faults, fmt.Sprintf("%s has %d current records", role, n))
 		}
 	}
-	if len(faults) > 0 {
-		t.Errorf("%s\n%s", strings.Join(faults, "\n"), s)
-	}
+	return faults
 }
 
 // What the merge endpoint says.
