@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -499,11 +498,7 @@ func (p *play) invoke(j job, r attackRun, args []string) (ended, int) {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		p.Fatal(err)
 	}
-	memory := 0
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		memory = int(usage.Maxrss >> 10)
-	}
-	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}, memory
+	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}, peak(cmd.ProcessState)
 }
 
 // event writes the event file of a job.
@@ -526,22 +521,13 @@ func (p *play) event(j job, e attackEvent) job {
 	return j.with("GITHUB_EVENT_NAME", name).with("GITHUB_EVENT_PATH", path)
 }
 
-// What a runner takes for a command, anywhere in a log.
-var (
-	workflowCommand = regexp.MustCompile(`^\s*::([^ :]+)( .*?)?::`)
-	hashCommand     = regexp.MustCompile(`^\s*##\[`)
-	ownCommands     = []string{"group", "endgroup", "add-mask", "error", "warning", "notice", "debug"}
-)
+// ownCommands are what the program tells a runner on stderr.
+var ownCommands = regexp.MustCompile(`^::(group|endgroup|add-mask|error)::`)
 
-// commandsIn are the lines of a log that a runner would obey and the program didn't mean.
-func commandsIn(log string, own []string) (found []string) {
-	for _, line := range strings.FieldsFunc(log, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		match := workflowCommand.FindStringSubmatch(line)
-		if hashCommand.MatchString(line) || match != nil && !slices.Contains(own, match[1]) {
-			found = append(found, line)
-		}
-	}
-	return found
+// obeyed are the lines of a job's log that a runner would obey and the program didn't mean.
+func (e ended) obeyed() []string {
+	meant := slices.DeleteFunc(commandsIn(e.stderr), ownCommands.MatchString)
+	return append(commandsIn(e.stdout), meant...)
 }
 
 // judgeRun looks at what became of a job.
@@ -552,7 +538,7 @@ func (p *play) judgeRun(r attackRun, e ended, w *witness, requests []giteatest.R
 	if want := r.Exit; len(want) > 0 && !slices.Contains(want, e.status) || len(want) == 0 && !slices.Contains([]int{0, 1, 3}, e.status) {
 		p.fault("%s  want the exit status %v", job, want)
 	}
-	if lines := append(commandsIn(e.stdout, nil), commandsIn(e.stderr, ownCommands)...); len(lines) > 0 {
+	if lines := e.obeyed(); len(lines) > 0 {
 		p.fault("the runner takes these lines for commands: %q", lines)
 	}
 	if r.Asked != nil && w.Count() != *r.Asked {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,6 +36,12 @@ func (s *Server) Do(ctx context.Context, token, method, path string, body, out a
 			r.Header.Set("Authorization", "token "+token)
 		}
 	}, method, path, body, out)
+}
+
+// counted is a page of a list, and how many there are in all.
+type counted struct {
+	items any
+	total int
 }
 
 // Call is [Server.Do] where every answer but a success is fatal.
@@ -97,6 +104,11 @@ func (s *Server) do(ctx context.Context, auth func(*http.Request), method, path 
 		*out = string(text)
 	case *[]byte:
 		*out = text
+	case *counted:
+		out.total, _ = strconv.Atoi(resp.Header.Get("X-Total-Count"))
+		if err := json.Unmarshal(text, out.items); err != nil {
+			return resp.StatusCode, fmt.Errorf("%s %s: %d, decode the answer: %w", method, path, resp.StatusCode, err)
+		}
 	default:
 		if err := json.Unmarshal(text, out); err != nil {
 			return resp.StatusCode, fmt.Errorf("%s %s: %d, decode the answer: %w", method, path, resp.StatusCode, err)

@@ -86,12 +86,14 @@ func (p *Pull) reviews(ctx context.Context) ([]Review, error) {
 	var all []Review
 	for page := 1; ; page++ {
 		var some []Review
+		// A short page isn't the end: others' pending reviews take places and aren't shown.
+		list := counted{items: &some}
 		path := p.path("/reviews?limit=%d&page=%d", limit, page)
-		if _, err := p.Repo.Server.Do(ctx, p.Repo.actor.Token, http.MethodGet, path, nil, &some); err != nil {
+		if _, err := p.Repo.Server.Do(ctx, p.Repo.actor.Token, http.MethodGet, path, nil, &list); err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
-		if len(some) < limit {
+		if page*limit >= list.total {
 			return all, nil
 		}
 	}
