@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,6 +29,9 @@ type tooMuchError struct {
 func (e *tooMuchError) Error() string {
 	return fmt.Sprintf("the answer is longer than %d MiB", e.most>>20)
 }
+
+// errBroken says that an answer had no end.
+var errBroken = errors.New("the answer broke off")
 
 // prosePath matches the addresses of what people wrote: reviews, timeline, inline
 // comments, and pull requests with their descriptions.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -105,10 +106,21 @@ func (t countingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	t.count.Add(1)
 	resp, err := t.next.RoundTrip(req)
-	if err == nil {
-		bounded(req.URL.Path, resp)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	bounded(req.URL.Path, resp)
+	if req.Method != http.MethodGet {
+		return resp, nil
+	}
+	// Read here, so that one that breaks off is asked for again as any other failure is.
+	text, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(text))
+	return resp, nil
 }
 
 type methodKey struct{}
@@ -123,7 +135,7 @@ func retryReads(ctx context.Context, resp *http.Response, err error) (bool, erro
 		return false, nil
 	}
 	if err != nil {
-		return true, nil //nolint:nilerr // the verdict on the error is to try again
+		return !errors.As(err, new(*tooMuchError)), nil //nolint:nilerr // the verdict on the error is to try again
 	}
 	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError, nil
 }

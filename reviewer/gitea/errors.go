@@ -82,6 +82,9 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	case code >= http.StatusInternalServerError:
 		e.Err = fmt.Errorf("the server answered %d: %s", code, message)
 		e.Next = "run the job again; if it happens again, the server's log says why"
+	case errors.Is(err, errBroken) && errors.As(err, &urlErr) && !errors.Is(err, context.DeadlineExceeded):
+		e.Err = fmt.Errorf("%s: %s", c.cfg.Server, oneLine(urlErr.Err.Error()))
+		e.Next = "run the job again; if it happens again, check any proxy before the server"
 	case errors.As(err, &urlErr), errors.As(err, &netErr):
 		cause := err
 		if urlErr != nil {
