@@ -33,7 +33,7 @@ type reviewCmd struct {
 
 	BlockOn      *prompts.Severity `help:"Lowest severity that requests changes: low, medium, high, critical or never; default high." placeholder:"SEVERITY"`
 	Inline       *reviewer.Inline  `help:"Where new findings go when the verdict's review is edited in place, which can't carry inline comments: review (a further review that only comments), attach (into the review itself, where the server can) or body; default review." placeholder:"PLACE"`
-	Ignore       []string          `help:"Globs of files that the model isn't shown, as in .gitignore; !glob takes files back in, also from those ignored by default (vendored, generated, lock files)." placeholder:"GLOB,…"`
+	Ignore       []string          `help:"Globs of files that the model isn't shown, as in .gitignore; !glob asks for files to be shown, whatever they look like." placeholder:"GLOB,…"`
 	Advisory     bool              `help:"Comment only: the verdict never gates."`
 	ReviewDrafts bool              `help:"Review draft pull requests too."`
 	QuietForks   bool              `help:"Leave no comment on a pull request from a fork whose job has no secrets; otherwise one says that nothing was reviewed."`

@@ -112,11 +112,11 @@ func (f File) follow(from, to Side, line int) (int, bool) {
 }
 
 // CodeAt gives a line of a file, by its number from 1, as Line.Text has it: without its line
-// end, decoded. False if the file has no such line.
+// end, decoded if it can be. False if the file has no such line.
 func CodeAt(data []byte, line int) (text string, ok bool) {
 	if binary(data) {
-		if data, _, ok = Decode(data); !ok {
-			return "", false
+		if text, _, ok := Decode(data); ok {
+			data = text
 		}
 	}
 	for ; line > 1; line-- {

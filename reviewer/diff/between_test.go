@@ -137,7 +137,7 @@ func checkBetween(t interface {
 	if isBinary := !bytes.Equal(before, after) && (binary(before) || binary(after)) && !(decodable && too); f.Binary != isBinary {
 		t.Fatalf("binary: %t, should be %t", f.Binary, isBinary)
 	}
-	if f.Decoded != "" {
+	if f.Decoded != "" || bytes.Equal(before, after) && binary(after) && decodable {
 		before, _, _ = Decode(before)
 		after, _, _ = Decode(after)
 	}

