@@ -101,7 +101,7 @@ func Desired(s Situation) Desire {
 	approved := s.Judgement.Own == sentinel.Approved && s.asked() && !s.Advisory
 	blocked := false
 	if s.Role != "" && !s.Advisory && s.Judgement.Own == sentinel.RequestChanges {
-		if s.Log.Waived(s.Role, s.Judgement.Head) {
+		if s.Log.waives(s.Role, s.Judgement.Head, s.Judgement.Note.Heard, s.Judgement.Note.Extra) {
 			d.Waived = true
 		} else {
 			blocked = true
@@ -303,10 +303,9 @@ func reason(cur Record, event sentinel.Verdict, gate Gate) string {
 func patchable(r Record) bool { return !r.Edited && r.Row.CommentID != 0 }
 
 // dismissedSince tells whether a PATCH would move the record to another head
-// across a dismissal. A waiver covers the requests for changes at its head that
-// precede it, and a row's place in the timeline is all that tells what precedes:
-// moved there, a fresh verdict would count as waived, and a dismissed row would
-// take its waiver along to a commit that the person never saw.
+// across a dismissal. A waiver covers what a record said when the review was
+// dismissed, so what the role says of a commit that the person never saw goes into
+// a review of its own, where anybody can see that it is newer.
 func (s Situation) dismissedSince(cur Record) bool {
 	return cur.Head() != s.Judgement.Head && slices.ContainsFunc(s.Log.Waivers(), func(w Waiver) bool {
 		return s.Log.after(w.Entry, cur.Row) && (cur.Own() == sentinel.RequestChanges || cur.Row.ID == w.Row.ID)

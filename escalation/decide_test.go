@@ -190,7 +190,7 @@ func TestOptions(t *testing.T) {
 		{"siblings: waiting, nothing changed", history(review(sec, approved, comment, h1)), judge(approved, h1, siblings("a")), none, "skipped"},
 		{"siblings: waiting, an older approval is withdrawn", history(review(sec, approved, approved, h1)), judge(approved, h2, siblings("a")), none, "patched, patch 1, withdraw"},
 		{"siblings: waiting, a standing block is left", history(review(sec, changes, changes, h1)), judge(approved, h2, siblings("a")), none, "reposted, post comment"},
-		{"siblings: waiting, but what blocked is waived: withdrawn", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1, siblings("b")), none, "waived, withdraw"},
+		{"siblings: waiting, but what blocked is waived: withdrawn", history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1, siblings("b")), none, "waived, withdraw"},
 		{"siblings: a block waits for nobody", history(), judge(changes, h1, siblings("a", "b")), changes, "posted, post request_changes"},
 		{"siblings: retired isn't judged", history(review("a", approved, approved, h1, state(sentinel.Retired))), judge(approved, h1, siblings("a")), none, "posted, post comment, withdraw"},
 
@@ -213,7 +213,9 @@ func TestWaivers(t *testing.T) {
 		{"one waiver covers every role before it", history(review("a", changes, changes, h1), review(sec, changes, changes, h1), dismiss(2)), judge(changes, h1), none, "waived"},
 		{"and none after it", history(review("a", changes, changes, h1), dismiss(1), review("b", changes, changes, h1)), judge(approved, h1), changes, "posted, post request_changes"},
 		{"the dismissal of an escalated review covers the blocker", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(2)), judge(approved, h1), none, "waived"},
-		{"escalated after the blocker was dismissed: withdrawn", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1), none, "waived, withdraw"},
+		{"escalated after the blocker was dismissed: withdrawn", history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1), none, "waived, withdraw"},
+		{"a dismissal of a review that wasn't in force does nothing", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1), changes, "skipped"},
+		{"nor does one of a review that an approval had replaced", history(review(sec, changes, changes, h1), review(sec, approved, approved, h1), dismiss(1)), judge(changes, h1), changes, "reposted, post request_changes, supersede 2"},
 		{"a dismissal by the account itself is none", history(review(sec, changes, changes, h1), func(f *forge) {
 			f.rows[0].Dismissed = true
 			f.entry(Entry{Kind: EntryDismiss, Review: 1, User: me})
@@ -236,7 +238,7 @@ func TestAnUnofficialAccountConvergesToo(t *testing.T) {
 		{"again", history(unofficial, review(sec, approved, approved, h1)), judge(approved, h1), approved, "skipped"},
 		{"blocking, again", history(unofficial, review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"a sibling's later approval took over", history(unofficial, review(sec, changes, changes, h1), review("a", approved, approved, h1)), judge(changes, h1), changes, "reposted, post request_changes"},
-		{"nothing to withdraw", history(unofficial, review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1), none, "waived"},
+		{"nothing to withdraw", history(unofficial, review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1), none, "waived"},
 	})
 }
 

@@ -12,6 +12,7 @@ const (
 	me       = int64(7) // the bot's account
 	stranger = int64(8)
 	person   = int64(9) // someone with every right
+	author   = int64(10)
 )
 
 var (
@@ -47,16 +48,25 @@ type forge struct {
 	head        string
 	against     sentinel.Against
 	nonce       int
+	holes       bool // entries of the timeline may be missing
 }
 
-func (f *forge) log() Log { return NewLog(me, f.rows, f.entries, key) }
+func (f *forge) log() Log {
+	log := NewLog(me, f.rows, f.entries, key)
+	log.Author, log.Writers, log.Holes = author, map[int64]bool{person: true}, f.holes
+	return log
+}
 
 func (f *forge) entry(e Entry) int64 {
 	e.ID = int64(101 + len(f.entries))
-	e.Created = began.Add(time.Duration(len(f.entries)) * time.Second)
+	e.Created = f.now()
+	e.Updated = e.Created
 	f.entries = append(f.entries, e)
 	return e.ID
 }
+
+// now is the server's time: a second later with each thing that happens.
+func (f *forge) now() time.Time { return began.Add(time.Duration(len(f.entries)) * time.Second) }
 
 func (f *forge) post(author int64, state RowState, commit, body string) *Row {
 	row := Row{ID: int64(len(f.rows) + 1), Author: author, State: state, Body: body, Commit: commit}
@@ -75,10 +85,11 @@ func (f *forge) post(author int64, state RowState, commit, body string) *Row {
 	return &f.rows[len(f.rows)-1]
 }
 
-// text is the row's current text in the timeline.
+// text is the row's current text in the timeline, which is about to be changed.
 func (f *forge) text(row int64) *string {
 	for i := len(f.entries) - 1; i >= 0; i-- {
 		if e := &f.entries[i]; e.Kind == EntryReview && e.Review == row {
+			e.Updated = f.now().Add(-time.Second)
 			return &e.Body
 		}
 	}
@@ -109,10 +120,14 @@ func (f *forge) withdraw(by int64) {
 func (f *forge) apply(a Action, s Situation, text string) {
 	if a.Post != "" {
 		body, sen := f.verdict(a.As, s.Judgement.Own, a.Post, s.Judgement.Head, text)
+		sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
 		f.post(me, rowState[a.Post], s.Judgement.Head, body.With(sen, key))
 	}
 	if a.Patch != nil {
-		f.edit(a.Patch.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) { b.Text, sen.Head = text, s.Judgement.Head })
+		f.edit(a.Patch.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) {
+			b.Text, sen.Head = text, s.Judgement.Head
+			sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
+		})
 	}
 	for _, r := range a.Supersede {
 		f.edit(r.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) { b.Text, sen.State = "Replaced.", sentinel.Superseded })

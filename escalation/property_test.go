@@ -3,6 +3,7 @@ package escalation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,7 +67,7 @@ func anyForge(t *rapid.T) *forge {
 		case kind == "undismiss":
 			undismiss(id)(f)
 		case kind == "official" && !f.unofficial && (r.State == RowApproved || r.State == RowRequestChanges):
-			r.Official, r.Dismissed = true, false
+			r.Official, r.Dismissed, f.undismissed[id] = true, false, true
 		case r.CommentID == 0 || r.State == RowPending:
 		case kind == "edit":
 			edited(f, r)
@@ -172,6 +173,8 @@ func TestDoneMeansDone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyForge(t)
 		s, text := anySituation(t, f.log())
+		// As a publication does with what a model has just said.
+		s.Judgement.Note.Extra = s.Log.noteWaivers(s.Role, s.Judgement.Note.Heard, s.Judgement.Note.Extra)
 		first := Decide(s)
 		before := slices.Clone(f.rows)
 		f.apply(first, s, text)
@@ -206,17 +209,39 @@ func TestDoneMeansDone(t *testing.T) {
 	})
 }
 
-// A verdict that sec finds, and what people do about it, told apart from how
-// the bot writes it down: the judge over whole histories.
+// truth is what the roles found and what people waived, apart from how the bot
+// writes it down: the judge over whole histories.
 type truth struct {
-	own    map[string]sentinel.Verdict
-	at     map[string]string
-	asked  map[[2]string]bool // role, head: it has requested changes there
-	waived map[[2]string]bool // role, head: and a person dismissed that
+	open   map[string][]string // by role: ids of the findings for which it requests changes
+	waived map[string]bool     // ids
 }
 
 func (w truth) blocks(role string) bool {
-	return w.own[role] == changes && !w.waived[[2]string{role, w.at[role]}]
+	return slices.ContainsFunc(w.open[role], func(id string) bool { return !w.waived[id] })
+}
+
+// finds is what a role found: a verdict that says which findings are open, and which
+// of them were waived before, as a run writes it.
+func finds(log Log, role, head, text string, ids []string) Judgement {
+	d := log.Dismissals(role)
+	v := Verdict{Own: approved, Head: head, Heard: log.Newest(), Body: sentinel.Body{Text: text}, Extra: sentinel.IDFields(sentinel.OpenIDs, ids)}
+	if len(ids) > 0 {
+		v.Own = changes
+		v.Extra = append(v.Extra, sentinel.IDFields(BlockIDs, ids)...)
+	}
+	known := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !d.IDs[id] })
+	v.Extra = append(v.Extra, WaivedFields(known, d.Rows)...)
+	return v.Judgement()
+}
+
+// inForce reports whether a review is the account's newest verdict.
+func (f *forge) inForce(row int64) bool {
+	for _, r := range slices.Backward(f.rows) {
+		if r.Author == me && (r.State == RowApproved || r.State == RowRequestChanges) {
+			return r.ID == row
+		}
+	}
+	return false
 }
 
 // Jobs one after the other, pushes, dismissals and re-requests between them:
@@ -224,8 +249,8 @@ func (w truth) blocks(role string) bool {
 // really waived.
 func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := truth{map[string]sentinel.Verdict{}, map[string]string{}, map[[2]string]bool{}, map[[2]string]bool{}}
-		f, n := history(), 1
+		w := truth{map[string][]string{}, map[string]bool{}}
+		f, n, dismissed := history(), 1, false
 		f.inline = rapid.Bool().Draw(t, "inline")
 		var story []string
 		for range rapid.IntRange(1, 14).Draw(t, "steps") {
@@ -238,7 +263,8 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 				rerequest(f)
 				story = append(story, "request")
 			case "edit":
-				if len(f.rows) > 0 {
+				// A text that was edited after a dismissal may be one that the person didn't see.
+				if len(f.rows) > 0 && !dismissed {
 					r := &f.rows[rapid.IntRange(0, len(f.rows)-1).Draw(t, "edited")]
 					edited(f, r)
 					story = append(story, fmt.Sprintf("edit %d", r.ID))
@@ -254,34 +280,43 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 					continue
 				}
 				r := pick(t, "dismissed", open...)
+				counts := f.inForce(r.Row.ID)
 				dismiss(r.Row.ID)(f)
-				story = append(story, fmt.Sprintf("dismiss %d", r.Row.ID))
-				for at := range w.asked {
-					if at[1] == r.Head() {
-						w.waived[at] = true
+				dismissed = true
+				story = append(story, fmt.Sprintf("dismiss %d (in force: %v)", r.Row.ID, counts))
+				for _, ids := range w.open {
+					for _, id := range ids {
+						w.waived[id] = w.waived[id] || counts
 					}
 				}
 			case "job":
-				role, own := pick(t, "role", roleNames...), pick(t, "own", approved, changes)
+				role := pick(t, "role", roleNames...)
+				var ids []string
+				for i := range 3 {
+					if rapid.IntRange(0, 3).Draw(t, "finding") == 0 {
+						ids = append(ids, fmt.Sprintf("%08x", 16*slices.Index(roleNames, role)+i))
+					}
+				}
 				text := pick(t, "text", says(role), "Something new.")
-				s := Situation{Log: f.log(), Role: role, Head: f.head, Judgement: Verdict{Own: own, Head: f.head, Body: sentinel.Body{Text: text}}.Judgement()}
+				s := Situation{Log: f.log(), Role: role, Head: f.head, Judgement: finds(f.log(), role, f.head, text, ids)}
 				a := Decide(s)
 				f.apply(a, s, text)
-				w.own[role], w.at[role] = own, f.head
-				if own == changes {
-					w.asked[[2]string{role, f.head}] = true
+				for _, id := range w.open[role] {
+					// One that was closed, and comes back, is no more waived.
+					w.waived[id] = w.waived[id] && slices.Contains(ids, id)
 				}
-				story = append(story, fmt.Sprintf("%s finds %s: %s", role, own, describe(a)))
+				w.open[role] = ids
+				story = append(story, fmt.Sprintf("%s finds %s: %s", role, ids, describe(a)))
 
 				want := []string{}
-				switch waived := slices.ContainsFunc(roleNames, func(r string) bool { return w.own[r] == changes && !w.blocks(r) }); {
+				switch waived := slices.ContainsFunc(roleNames, func(r string) bool { return len(w.open[r]) > 0 && !w.blocks(r) }); {
 				case slices.ContainsFunc(roleNames, w.blocks):
 					want = []string{"request_changes"}
-				case own == approved && !waived:
+				case len(ids) == 0 && !waived:
 					want = []string{"approved"}
 				}
 				if got := f.log().Gate().Names(); !slices.Equal(got, want) {
-					t.Fatalf("the gate is %v, want %v, after %v", got, want, story)
+					t.Fatalf("the gate is %v, want %v, after\n%s", got, want, strings.Join(story, "\n"))
 				}
 			}
 		}
@@ -331,7 +366,9 @@ func TestSiblingsEventsDontSpread(t *testing.T) {
 		before := Desired(s)
 		dismissed := map[int64]bool{} // what a person dismissed must stay what it was
 		for _, w := range f.entries {
-			dismissed[w.Review] = dismissed[w.Review] || w.Kind == EntryDismiss
+			if w.Kind == EntryDismiss {
+				dismissed[w.Review] = true
+			}
 		}
 		log := s.Log
 		log.Rows, log.Records = slices.Clone(log.Rows), slices.Clone(log.Records)
@@ -340,7 +377,13 @@ func TestSiblingsEventsDontSpread(t *testing.T) {
 			if r.Role() == s.Role || dismissed[r.Row.ID] {
 				continue
 			}
-			r.Sentinel.Event = pick(t, "event", verdicts...)
+			events := verdicts
+			if r.Row.State != RowComment {
+				events = []sentinel.Verdict{approved, changes}
+			} else if len(dismissed) > 0 {
+				continue // a verdict there would say that the dismissed one wasn't in force
+			}
+			r.Sentinel.Event = pick(t, "event", events...)
 			r.Row.State = rowState[r.Sentinel.Event]
 			for j := range log.Rows {
 				if log.Rows[j].ID == r.Row.ID {

@@ -1,6 +1,7 @@
 package escalation
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -44,11 +45,13 @@ type Config struct {
 // Handover is a comment that hands a pull request over to people.
 type Handover struct {
 	Mark sentinel.Handoff
-	Text string
+	// Text is the comment, given the address of the review that blocks the pull request when it
+	// is written. It depends on nothing else.
+	Text func(review string) string
 }
 
 // Body is the comment as it is written.
-func (h Handover) Body() string { return h.Text + "\n\n" + h.Mark.String() }
+func (h Handover) Body(review string) string { return h.Text(review) + "\n\n" + h.Mark.String() }
 
 // Bounds of a publication.
 const (
@@ -258,7 +261,7 @@ func (p *Publication) tellReading(r Reply) {
 		if !p.lost.IsZero() && !p.foundLost() {
 			return
 		}
-		p.Ask = Ask{Kind: AskTimeline, Since: Since(p.cfg.Account, r.Rows), Rows: r.Rows}
+		p.Ask = Ask{Kind: AskTimeline, Since: p.since(r.Rows), Rows: r.Rows}
 	case AskTimeline:
 		p.entries, p.reach = r.Entries, r.Reach
 		if !p.Ask.ToEnd && p.reading().Unproven(p.verdict.Own == sentinel.Approved) {
@@ -290,7 +293,18 @@ const Holes = "the timeline has thousands of entries that the server doesn't sho
 
 // reading is the log of the reading under way.
 func (p *Publication) reading() Log {
-	return NewLog(p.cfg.Account, p.rows, p.entries, p.cfg.Key).Reached(p.reach)
+	log := NewLog(p.cfg.Account, p.rows, p.entries, p.cfg.Key).Reached(p.reach)
+	log.Author = p.cfg.Author
+	return log
+}
+
+// since is the time from which the timeline is read. A hand-off comment may be
+// older than all reviews that still count.
+func (p *Publication) since(rows []Row) time.Time {
+	if p.cfg.Handoff != nil {
+		return time.Time{}
+	}
+	return Since(p.cfg.Account, rows)
 }
 
 // foundLost looks for a POST whose answer was lost: among the submitted reviews
@@ -330,6 +344,9 @@ func (p *Publication) act(r Reply) {
 		p.Ask = Ask{Kind: AskComments, Review: id}
 		return
 	}
+	if p.verdict.Fresh {
+		p.verdict.Extra = p.log.noteWaivers(p.cfg.Role, p.verdict.Heard, p.verdict.Extra)
+	}
 	action := p.decide(r.Head, r.Against, r.Closed)
 	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head, r.Against) {
 		// This run's approval stands on a commit that nobody has read.
@@ -343,7 +360,7 @@ func (p *Publication) act(r Reply) {
 	if cur, ok := p.log.Current(p.cfg.Role); ok {
 		p.Done.URL = cur.Row.URL
 	}
-	handover := !action.Writes() && !r.Closed && p.handsOver()
+	handover := !action.Writes() && !r.Closed && action.Outcome != HeadMoved && p.handsOver()
 	if !action.Writes() && !handover {
 		p.finish()
 		return
@@ -361,7 +378,7 @@ func (p *Publication) act(r Reply) {
 	p.rounds++
 	p.plan(action)
 	if handover {
-		p.queue = []Ask{{Kind: AskSay, Body: p.cfg.Handoff.Body(), About: p.cfg.Handoff.Mark.Role}}
+		p.queue = []Ask{{Kind: AskSay, Body: p.cfg.Handoff.Body(cmp.Or(p.log.Gating(), p.cfg.URL)), About: p.cfg.Handoff.Mark.Role}}
 	}
 	p.write()
 }
@@ -490,6 +507,9 @@ func (p *Publication) plan(a Action) {
 		cur, _ := p.log.Current(a.As)
 		v = Recorded(cur)
 	}
+	if a.As != "" {
+		v.Extra = p.log.noteWaivers(a.As, v.Heard, v.Extra)
+	}
 	if a.Post != "" {
 		p.queue = append(p.queue, Ask{Kind: AskPost, Post: NewReview{
 			Event: a.Post, Commit: v.Head, Comments: v.Comments, Body: p.newBody(a, v),
@@ -545,7 +565,7 @@ func (p *Publication) settle(r Record) {
 		p.queue = append(p.queue, Ask{Kind: AskSettle, Review: o.Review, Comment: o.Comment, Reopen: o.Reopen, Head: r.Head(), About: r.Role()})
 	}
 	s := r.Sentinel
-	s.Owed = nil
+	s.Owed, s.Extra = nil, p.log.noteWaivers(r.Role(), s.Heard, s.Extra)
 	p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: r.Row.CommentID, Body: r.Body.With(s, p.cfg.Key), About: r.Role()})
 }
 

@@ -54,6 +54,7 @@ type Entry struct {
 	Subject int64 // for review_request: whose review is asked for
 	Removed bool  // for review_request: the request was taken back
 	Created time.Time
+	Updated time.Time // of the text; the zero time if the forge doesn't say
 }
 
 // EntryKind is a timeline entry's type as the forge names it.
@@ -123,6 +124,8 @@ type Record struct {
 	Sentinel sentinel.Sentinel // identity of the original, movable fields of the current text
 	Body     sentinel.Body     // current text, without the sentinel
 	Edited   bool              // a person changed the text: it doesn't match its hash, or lost its sentinel
+	Patched  bool              // the current text isn't the original
+	Updated  time.Time         // when the current text was written; the zero time if that isn't known
 }
 
 // Role is the role that the record belongs to.
@@ -151,6 +154,10 @@ type Log struct {
 
 	lacks    bool // the entry of one of the account's reviews isn't there
 	doubtful bool // something else doesn't fit, see fit
+
+	// What a caller adds, to tell what people may do by their acts.
+	Author  int64          // of the pull request
+	Writers map[int64]bool // people who are known to have write access
 }
 
 // Ignored is a review that looks like one of the bot's and isn't believed.
@@ -164,11 +171,11 @@ type Ignored struct {
 // missing is read from its original body.
 func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 	log := Log{Account: account, Entries: slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })}
-	texts := map[int64]string{}
+	texts := map[int64]Entry{}
 	for _, e := range log.Entries {
 		// A pending review with a body has an entry, and a second one on submit: the newest counts.
 		if e.Kind == EntryReview && e.Review != 0 {
-			texts[e.Review] = e.Body
+			texts[e.Review] = e
 		}
 	}
 	for _, row := range inOrder(rows) {
@@ -196,8 +203,9 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 			continue
 		}
 		r := Record{Row: row, Sentinel: s, Body: body, Edited: s.Body != sentinel.Hash(body.Text)}
-		if text, ok := texts[row.ID]; ok && text != row.Body {
-			r.read(text, key)
+		if e, ok := texts[row.ID]; ok && e.Body != row.Body {
+			r.Patched, r.Updated = true, e.Updated
+			r.read(e.Body, key)
 		}
 		log.Records = append(log.Records, r)
 	}
@@ -361,15 +369,6 @@ func (l Log) requestedAfter(row Row) bool {
 	return false
 }
 
-// AskedAgain tells whether a person has asked for the account's review since the
-// model was asked for the record. The account's own request is how it takes a verdict back.
-func (l Log) AskedAgain(cur Record) bool {
-	return slices.ContainsFunc(l.Entries, func(e Entry) bool {
-		return e.Kind == EntryReviewRequest && e.Subject == l.Account && e.User != l.Account && !e.Removed &&
-			l.after(e, cur.Row) && e.ID > cur.Sentinel.Heard
-	})
-}
-
 // Newest is the id of the newest timeline entry that the log knows.
 func (l Log) Newest() int64 {
 	var id int64
@@ -387,55 +386,4 @@ func (l Log) after(e Entry, row Row) bool {
 	// The row's own entry was deleted; the clock has whole seconds only, and a
 	// person's act counts when in doubt.
 	return !e.Created.Before(row.Submitted)
-}
-
-// Waiver is a person's dismissal of a blocking review of the account.
-type Waiver struct {
-	Entry Entry
-	Row   Row
-	Head  string // commit that the dismissed review judged
-}
-
-// Waivers lists the dismissals that are in force.
-func (l Log) Waivers() []Waiver {
-	if l.Holes {
-		return nil
-	}
-	var list []Waiver
-	for _, e := range l.Entries {
-		if e.Kind != EntryDismiss || e.User == l.Account {
-			continue
-		}
-		for _, row := range l.Rows {
-			if row.ID == e.Review && row.State == RowRequestChanges && row.Dismissed {
-				list = append(list, Waiver{Entry: e, Row: row, Head: l.headOf(row)})
-			}
-		}
-	}
-	return list
-}
-
-func (l Log) headOf(row Row) string {
-	for _, r := range l.Records {
-		if r.Row.ID == row.ID {
-			return r.Head()
-		}
-	}
-	return row.Commit
-}
-
-// Waived tells whether a dismissal covers the role's request for changes at
-// head: one at that head, made after the role had requested changes there.
-func (l Log) Waived(role, head string) bool {
-	for _, w := range l.Waivers() {
-		if w.Head != head {
-			continue
-		}
-		for _, r := range l.Records {
-			if r.Role() == role && r.Own() == sentinel.RequestChanges && r.Head() == head && l.after(w.Entry, r.Row) {
-				return true
-			}
-		}
-	}
-	return false
 }

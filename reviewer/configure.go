@@ -207,7 +207,7 @@ func (r *run) remember(st state) bool {
 
 // noteSettings is the value of settingsField; "" if there is no room.
 func noteSettings(set Settings) string {
-	words := []string{"rounds:" + strconv.Itoa(set.MaxRounds)}
+	words := []string{"rounds:" + strconv.Itoa(set.MaxRounds), "follow_ups:" + strconv.Itoa(set.MaxFollowUps)}
 	for _, s := range []struct {
 		word string
 		on   bool
@@ -238,6 +238,12 @@ func recallSettings(text string, set *Settings) bool {
 				return false
 			}
 			set.MaxRounds, rounds = n, true
+		case "follow_ups":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 0 {
+				return false
+			}
+			set.MaxFollowUps = n
 		case "advisory":
 			set.Advisory = true
 		case "no_approve":
@@ -272,10 +278,10 @@ func (set *Settings) asPublished(log escalation.Log) {
 func (r *run) rests(st state, capped bool) bool {
 	cur, _ := st.log.Current(r.set.Role)
 	cfg := r.config(st, escalation.Recorded(cur))
+	if capped && !r.handed(st.log) || r.handsOver(st.log) {
+		return false
+	}
 	if capped {
-		if !st.log.HandedOff(r.handoff(st.log)) {
-			return false
-		}
 		cfg = config(r.set, st, r.key, r.nonce())
 	}
 	_, _, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)

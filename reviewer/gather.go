@@ -86,6 +86,7 @@ func (s *state) timeline(ctx context.Context, forge Reader, key sentinel.Key, ro
 		return err
 	}
 	s.log = escalation.NewLog(s.account.ID, s.rows, entries, key)
+	s.log.Author = s.pull.Author.ID
 	if !s.log.Unproven(false) {
 		return nil
 	}
@@ -95,6 +96,7 @@ func (s *state) timeline(ctx context.Context, forge Reader, key sentinel.Key, ro
 	}
 	s.partial = false
 	s.log = escalation.NewLog(s.account.ID, s.rows, entries, key).Reached(reach)
+	s.log.Author = s.pull.Author.ID
 	return nil
 }
 

@@ -54,13 +54,17 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 			return escalation.Verdict{}, err
 		}
 	}
-	return r.verdict(*st, m, s, calls, answers)
+	look, err := r.manner(ctx, st)
+	if err != nil {
+		return escalation.Verdict{}, err
+	}
+	return r.verdict(*st, look, m, s, calls, answers)
 }
 
 // reread reads the history that couldn't be read before the model was asked. What
 // the role had found stays open then: the model wasn't asked about it.
 func (r *run) reread(ctx context.Context, st *state, m material) ([]finding.Earlier, error) {
-	again, err := readState(ctx, r.env.Forge, r.key)
+	again, err := r.read(ctx)
 	if err == nil {
 		err = again.unread
 	}
@@ -86,7 +90,7 @@ func open(earlier []finding.Earlier) bool {
 }
 
 // verdict makes the verdict, and the review's text, of the answers.
-func (r *run) verdict(st state, m material, s scope, calls []call, answers []prompts.Answer) (escalation.Verdict, error) {
+func (r *run) verdict(st state, look escalation.Look, m material, s scope, calls []call, answers []prompts.Answer) (escalation.Verdict, error) {
 	pull := st.pull
 	fresh, retained, summary := r.merge(answers, s, m, pull.Head)
 	shown := func(id string) bool {
@@ -101,14 +105,16 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	if round.Unknown > 0 {
 		r.note("the model kept %s that it wasn't asked about: ignored", finding.Count(round.Unknown, "finding", "findings"))
 	}
-	own := finding.Own(round.Counted, r.set.BlockOn)
+	f := r.follow(st, look, &round, s.changed(m.diff))
+	c := r.count(st, &round, f)
+	own := c.own
 	if r.set.Advisory || own == sentinel.Approved && (s.left || finding.NotRead(s.unread) > 0 || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {
 		own = sentinel.Comment // what wasn't looked at isn't approved
 	}
 	_, comments := r.conversations(st.log)
 	v := escalation.Verdict{
 		Own: own, Head: pull.Head, Base: pull.Base, Against: pull.Against(), Q: r.question, Fresh: true, Owed: round.Owed,
-		Round: st.log.RoundsAt(r.set.Role, own, pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
+		Round: st.log.RoundsAt(r.set.Role, c.rounded(own), pull.Head), Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
 		Extra: []sentinel.Field{
 			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)},
 			{Key: givenField, Value: r.given}, {Key: settingsField, Value: noteSettings(r.set)},
@@ -120,12 +126,15 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	v.Comments = inlineComments(round.New(), r.set.Role, r.key)
 	v.Extra = append(v.Extra, sentinel.Field{Key: commentsField, Value: strconv.Itoa(comments + len(v.Comments))},
 		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})
+	v.Extra = append(v.Extra, c.fields(own)...)
+	v.Extra = append(v.Extra, r.followUp(st, f, c, v, round.Counted)...)
 	report := finding.Report{
-		Role: r.set.Role, Own: own, Head: pull.Head, Findings: round.Counted, Resolved: round.Resolved, Answered: round.Answered,
-		Waived: round.Waived, Threshold: r.set.BlockOn, Summary: summary, Files: s.reviewed(), Unread: s.unread, Masked: m.masked, Partial: s.left,
+		Role: r.set.Role, Own: c.rounded(own), Head: pull.Head, Findings: round.Counted, Resolved: round.Resolved, Answered: round.Answered,
+		Waived: round.Waived, Dismissed: c.waived, FollowUp: f.report(r.set.MaxFollowUps, c), Threshold: r.set.BlockOn, Summary: summary,
+		Files: s.reviewed(), Unread: s.unread, Masked: m.masked, Partial: s.left,
 		Since: s.since, Whole: s.whole, Repo: pull.Repo, Pull: pull.URL, Base: pull.MergeBase, Key: r.key,
 	}
-	if own == sentinel.RequestChanges && r.set.MaxRounds > 0 {
+	if report.Own == sentinel.RequestChanges && r.set.MaxRounds > 0 {
 		report.Round, report.MaxRounds = v.Round, r.set.MaxRounds
 	}
 	r.result.Findings, r.result.Headline = results(round.All()), report.Headline()
@@ -134,7 +143,7 @@ func (r *run) verdict(st state, m material, s scope, calls []call, answers []pro
 	for i := range v.Comments {
 		v.Comments[i].Body = r.env.Secrets.RedactMarkdown(v.Comments[i].Body)
 	}
-	if s.left || len(sentinel.Markers(text)) < inBody(round.Counted) {
+	if s.left || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
 		// Next time all is looked at again: what had no room must not be forgotten.
 		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})
 	}

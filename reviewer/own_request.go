@@ -23,7 +23,7 @@ func (r *run) look(ctx context.Context, st state, began time.Time) error {
 	if st.unread != nil {
 		return st.unread
 	}
-	if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+	if err := r.complete(ctx, &st); err != nil {
 		return err
 	}
 	r.noteLog(st.log)

@@ -165,14 +165,7 @@ func closed(ids []string) string {
 }
 
 // field is a field of a sentinel that only this package knows; "" if there is none.
-func field(s sentinel.Sentinel, key string) string {
-	for _, f := range s.Extra {
-		if f.Key == key {
-			return f.Value
-		}
-	}
-	return ""
-}
+func field(s sentinel.Sentinel, key string) string { return s.Field(key) }
 
 // content is what a file held at the commits of some findings.
 type content struct {

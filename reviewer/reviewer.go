@@ -68,6 +68,9 @@ type Reader interface {
 	// TimelineToEnd reads on until nothing has come for long, and says whether it did or
 	// had to stop before. It may take a hundred requests.
 	TimelineToEnd(ctx context.Context, since time.Time, rows []Row) ([]Entry, escalation.Reach, error)
+	// Permission reports whether a user is known to have write access to the repository. It is
+	// false, without an error, where the server doesn't tell the account.
+	Permission(ctx context.Context, login string) (write bool, err error)
 	// File is a file's content at a commit or branch; the error is ErrNoFile if there is none.
 	File(ctx context.Context, path, ref string) ([]byte, error)
 	// Tree is every file of a commit: its blob's id, in full, by its path. Symbolic links are

@@ -23,8 +23,9 @@ type run struct {
 	first    Settings // as flags and environment alone made them
 	env      Env
 	key      sentinel.Key
-	given    string // digest of first, and of what stands behind it
-	question string // digest; known when the settings are
+	given    string               // digest of first, and of what stands behind it
+	question string               // digest; known when the settings are
+	handover *escalation.Handover // what the run says to people once its verdict is right; nil for nothing
 	texts    texts
 	replied  *bool // see unheard
 	tokens   budget.Counter
@@ -49,7 +50,7 @@ func Review(ctx context.Context, set Settings, env Env) (Result, error) {
 
 func (r *run) review(ctx context.Context) error {
 	began := r.env.Now()
-	st, err := readState(ctx, r.env.Forge, r.key)
+	st, err := r.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (r *run) review(ctx context.Context) error {
 	}
 	r.noteLog(st.log)
 	if r.set.DryRun { // nothing will be read again
-		if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+		if err := r.complete(ctx, &st); err != nil {
 			return err
 		}
 	}
@@ -116,13 +117,13 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 		return false, nil
 	}
 	answered, err := r.answered(ctx, *st)
-	capped := st.log.Capped(r.set.Role, st.pull.Head, r.set.MaxRounds)
+	capped := st.log.Look(r.set.Role, st.pull.Head, r.set.MaxRounds, r.set.MaxFollowUps) == escalation.NoLook
 	if err != nil || !answered && !capped {
 		return false, err
 	}
 	if st.partial {
 		// What people did since must not be missed now.
-		if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
+		if err := r.complete(ctx, st); err != nil {
 			return false, err
 		}
 		r.replied = nil
@@ -133,9 +134,16 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 	}
 	r.noteLog(st.log)
 	if capped {
-		return true, r.handOver(ctx, *st, began)
+		return true, r.rest(ctx, *st, began)
 	}
 	cur, _ := st.log.Current(r.set.Role)
+	if r.handsOver(st.log) {
+		open, err := r.open(ctx, *st)
+		if err != nil {
+			return false, err
+		}
+		r.handover = r.handingOver(st.log, st.log.Rounds(r.set.Role), st.log.FollowUps(r.set.Role), open)
+	}
 	r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
 	return true, r.publish(ctx, *st, escalation.Recorded(cur))
 }
@@ -177,9 +185,10 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 	cfg := r.config(st, v)
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)
 	plan := newPlan(action, asks, v.Owed)
+	plan.say(cfg, st.log)
 	r.result.Own, r.result.Rounds = v.Own, v.Round
 	r.progress("decide", time.Time{}, "own %s%s, gate {%s} → %s: %s", v.Own, r.because, strings.Join(st.log.Gate().Names(), " "), plan.Outcome, plan.Reason)
-	if r.set.DryRun || (!needed && !v.Fresh) {
+	if r.set.DryRun || !needed && !v.Fresh && cfg.Handoff == nil {
 		d := foreseen(action, st.log)
 		cur, _ := st.log.Current(r.set.Role)
 		d.URL = cur.Row.URL
@@ -204,6 +213,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 // config is the publication of the role's verdict.
 func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 	cfg := config(r.set, st, r.key, r.nonce())
+	cfg.Handoff = r.handover
 	cfg.Role, cfg.Verdict, cfg.Advisory, cfg.Attach = r.set.Role, v, r.set.Advisory, r.set.Inline == InlineAttach
 	return cfg
 }

@@ -28,7 +28,8 @@ type Settings struct {
 	Ignore       []string // globs of files that the model isn't shown
 	MaxTokens    int      // of one request to the model
 	MaxCalls     int      // requests to the model, for a diff that doesn't fit into one
-	MaxRounds    int      // heads at which the role requests changes, before it hands over to people; 0: no limit
+	MaxRounds    int      // heads at which the role requests changes, before it only follows up; 0: no limit
+	MaxFollowUps int      // heads that the role looks at after that; 0: no limit
 	Operators    []string // accounts that the hand-off calls
 	Price        Price
 	Advisory     bool
@@ -50,9 +51,10 @@ type Price struct{ In, Out float64 }
 
 // The defaults of what bounds a run.
 const (
-	DefaultMaxTokens = 100_000
-	DefaultMaxCalls  = 8
-	DefaultMaxRounds = 3
+	DefaultMaxTokens    = 100_000
+	DefaultMaxCalls     = 8
+	DefaultMaxRounds    = 3
+	DefaultMaxFollowUps = 10
 )
 
 // Inline tells where new findings go when the verdict's review is patched, which

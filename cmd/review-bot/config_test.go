@@ -197,6 +197,7 @@ func TestPrecedenceOfTheFile(t *testing.T) {
 		"no_approve":       {def: "false", top: "true", role: "false", variable: "true", arg: "false"},
 		"repost_stale":     {def: "false", top: "true", role: "false", variable: "true", arg: "false"},
 		"max_rounds":       {def: "3", top: "1", role: "0", variable: "5", arg: "6"},
+		"max_follow_ups":   {def: "10", top: "1", role: "0", variable: "5", arg: "6"},
 		"max_input_tokens": {def: "100000", top: "5000", role: "6000", variable: "7000", arg: "8000"},
 		"max_calls":        {def: "8", top: "1", role: "2", variable: "3", arg: "4"},
 		"price_in":         {def: "0", top: "1.5", role: "2", variable: "3", arg: "4"},

@@ -39,7 +39,8 @@ type reviewCmd struct {
 	QuietForks   bool              `help:"Leave no comment on a pull request from a fork whose job has no secrets; otherwise one says that nothing was reviewed."`
 	Force        bool              `help:"Ask the model, even if the same question about the same head is answered already."`
 
-	MaxRounds      *int          `help:"How many heads the role requests changes at before it hands over to people; 0: no limit; default 3." placeholder:"N"`
+	MaxRounds      *int          `help:"How many heads the role requests changes at before it only follows up, which raises nothing minor any more; 0: no limit; default 3." placeholder:"N"`
+	MaxFollowUps   *int          `help:"How many pushes the role still looks at after --max-rounds; 0: no limit; default 10." placeholder:"N"`
 	Operators      []string      `help:"Accounts that the hand-off comment calls; default: nobody." placeholder:"LOGIN,…"`
 	MaxInputTokens *int          `help:"Most tokens of one request to the model; a longer diff is split; default 100000." placeholder:"N"`
 	MaxCalls       *int          `help:"Most requests to the model for one diff; what is beyond is listed as not reviewed; default 8." placeholder:"N"`
@@ -138,6 +139,7 @@ func (c *reviewCmd) settings(in inputs) (set reviewer.Settings, err error) {
 		to          *int
 	}{
 		{"--max-rounds", c.MaxRounds, 0, reviewer.DefaultMaxRounds, &set.MaxRounds},
+		{"--max-follow-ups", c.MaxFollowUps, 0, reviewer.DefaultMaxFollowUps, &set.MaxFollowUps},
 		{"--max-input-tokens", c.MaxInputTokens, config.MinInputTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
 		{"--max-calls", c.MaxCalls, 1, reviewer.DefaultMaxCalls, &set.MaxCalls},
 	} {

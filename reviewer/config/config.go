@@ -70,6 +70,7 @@ type Section struct {
 	Operators      At[[]string] // logins
 	Ignore         At[[]string] // globs
 	MaxRounds      At[int]
+	MaxFollowUps   At[int]
 	MaxInputTokens At[int]
 	MaxCalls       At[int]
 	PriceIn        At[float64]

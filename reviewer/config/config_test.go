@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_input_tokens, max_rounds, model, " +
+	sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_follow_ups, max_input_tokens, max_rounds, model, " +
 		"no_approve, operators, price_in, price_out, prompt_file, repost_stale, review_drafts, siblings"
 	topKeys     = sectionKeys + ", roles, settle"
 	settleNames = "allow_invalid_resolution, apply_replies, apply_resolutions, auto_resolve, reply_as_comment, reply_template"
@@ -280,6 +280,7 @@ ignore: ["*.md", '!README.md']
 max_rounds: 0
 max_input_tokens: 4_000
 max_calls: 3
+max_follow_ups: 0
 price_in: 1
 price_out: 2.5
 roles:
@@ -296,14 +297,14 @@ roles:
 		ReviewDrafts: At[bool]{true, 13, 1}, NoApprove: At[bool]{true, 14, 1}, RepostStale: At[bool]{true, 15, 1},
 		Siblings: At[[]string]{[]string{"gpt", "sonnet"}, 16, 1}, Operators: At[[]string]{[]string{"alice", "bob"}, 17, 1},
 		Ignore: At[[]string]{[]string{"*.md", "!README.md"}, 21, 1}, MaxRounds: At[int]{0, 22, 1}, MaxInputTokens: At[int]{4000, 23, 1},
-		MaxCalls: At[int]{3, 24, 1}, PriceIn: At[float64]{1, 25, 1}, PriceOut: At[float64]{2.5, 26, 1},
+		MaxCalls: At[int]{3, 24, 1}, MaxFollowUps: At[int]{0, 25, 1}, PriceIn: At[float64]{1, 26, 1}, PriceOut: At[float64]{2.5, 27, 1},
 	}
 	for _, role := range []string{"", "gpt", "docs"} {
 		if d := cmp.Diff(want, f.For(role)); d != "" {
 			t.Errorf("%q (-want +got):\n%s", role, d)
 		}
 	}
-	want.Model, want.Advisory, want.Ignore = At[string]{"gpt-5-pro", 29, 14}, At[bool]{true, 29, 32}, At[[]string]{[]string{}, 29, 48}
+	want.Model, want.Advisory, want.Ignore = At[string]{"gpt-5-pro", 30, 14}, At[bool]{true, 30, 32}, At[[]string]{[]string{}, 30, 48}
 	if d := cmp.Diff(want, f.For("security")); d != "" {
 		t.Errorf("security (-want +got):\n%s", d)
 	}

@@ -40,6 +40,7 @@ var keys = table[Section]{
 	define("inline", text(oneOf(Inlines)), func(s *Section) *At[string] { return &s.Inline }),
 	define("instructions", text(), func(s *Section) *At[string] { return &s.Instructions }),
 	define("max_calls", number(1), func(s *Section) *At[int] { return &s.MaxCalls }),
+	define("max_follow_ups", number(0), func(s *Section) *At[int] { return &s.MaxFollowUps }),
 	define("max_input_tokens", number(MinInputTokens), func(s *Section) *At[int] { return &s.MaxInputTokens }),
 	define("max_rounds", number(0), func(s *Section) *At[int] { return &s.MaxRounds }),
 	define("model", text(), func(s *Section) *At[string] { return &s.Model }),

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,8 @@ type Report struct {
 	Findings  []Finding // that count, in order
 	Resolved  []Finding // closed by this round
 	Answered  []Finding // not counted, but a person spoke: left open
-	Waived    []Finding // closed by a person who may do so
+	Waived    []Finding // closed by a person who may do so, or dismissed
+	Dismissed []Finding // those of Waived that a dismissal waived: they are still open
 	Threshold prompts.Severity
 	Summary   string // the model's words, not yet fit to be published
 	Files     int    // reviewed
@@ -44,6 +46,7 @@ type Report struct {
 	Whole     string // why all was looked at again, for people; "" in a first round
 	Round     int    // of MaxRounds; 0 to say nothing of it
 	MaxRounds int
+	FollowUp  FollowUp
 	Repo      string // address of the repository's page; "" leaves code unlinked
 	Pull      string // address of the pull request's page; "" leaves new findings unlinked
 	Key       sentinel.Key
@@ -58,6 +61,9 @@ func (r Report) Text() string {
 	}
 	if summary := r.summary(); summary != "" && len(r.Findings) > 0 {
 		blocks = append(blocks, summary)
+	}
+	if text := r.FollowUp.text(r.Role); text != "" {
+		blocks = append(blocks, text)
 	}
 	if r.Whole != "" {
 		blocks = append(blocks, "The whole diff was reviewed again: "+r.Whole+".")
@@ -130,7 +136,14 @@ func (r Report) Headline() string {
 	if r.Since != "" {
 		line += fmt.Sprintf(" · changes since %.7s", r.Since)
 	}
-	if r.Round > 0 {
+	switch {
+	case r.FollowUp.N > 0 && r.Round > 0:
+		line += fmt.Sprintf(" · round %d: %s", r.Round, r.FollowUp)
+	case r.FollowUp.N > 0:
+		line += " · " + r.FollowUp.String()
+	case r.Round > r.MaxRounds: // approved in between, which gets a full review at any round
+		line += fmt.Sprintf(" · round %d", r.Round)
+	case r.Round > 0:
 		line += fmt.Sprintf(" · round %d of %d", r.Round, r.MaxRounds)
 	}
 	return line
@@ -163,7 +176,7 @@ func Count(n int, one, many string) string {
 func (r Report) below(room int) []string {
 	var blocks []string
 	left := 0
-	for _, f := range r.Findings {
+	for _, f := range slices.Concat(r.Findings, r.Dismissed) {
 		if f.Where != InBody {
 			continue
 		}
@@ -181,7 +194,7 @@ func (r Report) below(room int) []string {
 		blocks = append(blocks, text)
 	}
 	if len(blocks) > 0 {
-		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, Count(len(r.Findings), "finding", "findings")) + blocks[0]
+		blocks[0] = fmt.Sprintf("**%d of %s without a line in the diff**\n\n", len(blocks)+left, Count(len(r.Findings)+len(r.Dismissed), "finding", "findings")) + blocks[0]
 	}
 	if left > 0 {
 		blocks = append(blocks, fmt.Sprintf("%s more had no room here; the job's JSON output has them all.", Count(left, "finding", "findings")))

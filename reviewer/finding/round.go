@@ -33,6 +33,54 @@ func (r *Round) KeepInBody(reason string) {
 	}
 }
 
+// Withhold drops the new findings for which that holds, and counts them.
+func (r *Round) Withhold(that func(Finding) bool) int {
+	n := len(r.Counted)
+	r.Counted = slices.DeleteFunc(slices.Clone(r.Counted), func(f Finding) bool { return f.State == New && that(f) })
+	return n - len(r.Counted)
+}
+
+// Confine moves the new findings for which that doesn't hold into the body, and
+// returns them.
+func (r *Round) Confine(reason string, that func(Finding) bool) []Finding {
+	var list []Finding
+	for i, f := range r.Counted {
+		if f.State != New || that(f) {
+			continue
+		}
+		if f.Where == Inline {
+			r.Counted[i].Where, r.Counted[i].Reason = InBody, reason
+		}
+		list = append(list, r.Counted[i])
+	}
+	return list
+}
+
+// Waive takes the findings for which that holds out of those that count. They are
+// still open, and are kept where they are.
+func (r *Round) Waive(that func(Finding) bool) []Finding {
+	var list, rest []Finding
+	for _, f := range r.Counted {
+		if that(f) {
+			f.State = Waived
+			list = append(list, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	r.Counted, r.Waived = rest, append(slices.Clone(r.Waived), list...)
+	return list
+}
+
+// IDs are the ids of findings.
+func IDs(findings []Finding) []string {
+	ids := []string{}
+	for _, f := range findings {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
 // New are the findings that were not known before.
 func (r Round) New() []Finding {
 	return slices.DeleteFunc(slices.Clone(r.Counted), func(f Finding) bool { return f.State != New })

@@ -42,6 +42,7 @@ type Bench interface {
 	Comment(by, body string) (comment int64)
 	Close(by string)
 	Reopen(by string)
+	TryReopen(by string) (status int)
 	SetTitle(by, title string)
 
 	// Tick lets the server's clock go on by a second at least.
@@ -136,6 +137,9 @@ func (m Memory) Close(by string) { m.Forge.Close(by) }
 
 // Reopen is [Forge.Reopen].
 func (m Memory) Reopen(by string) { m.Forge.Reopen(by) }
+
+// TryReopen is [Forge.TryReopen].
+func (m Memory) TryReopen(by string) int { return statusOf(m.Forge.TryReopen(by)) }
 
 // SetTitle is [Forge.SetTitle].
 func (m Memory) SetTitle(by, title string) { m.Forge.SetTitle(by, title) }

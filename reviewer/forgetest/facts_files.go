@@ -123,7 +123,8 @@ var sayFacts = []fact{
 			if len(entries) != i+1 {
 				l.Fatalf("%d comments, want %d", len(entries), i+1)
 			}
-			want := reviewer.Entry{ID: id, Kind: escalation.EntryComment, Body: body, User: l.id(by), Login: l.Login(by), Created: entries[i].Created}
+			want := reviewer.Entry{ID: id, Kind: escalation.EntryComment, Body: body, User: l.id(by), Login: l.Login(by),
+				Created: entries[i].Created, Updated: entries[i].Created}
 			if entries[i] != want || want.Created.IsZero() {
 				l.Errorf("entry %+v, want %+v", entries[i], want)
 			}

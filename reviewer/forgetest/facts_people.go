@@ -123,6 +123,29 @@ var requestFacts = []fact{
 		l.must(l.As("owner").RequestReview(l.Context(), l.Login("outsider")))
 		l.wantRows("outsider", "APPROVED", "REQUEST_REVIEW")
 	}},
+	{"who may write", approving(), func(l *lab) {
+		for name, want := range map[string]bool{"owner": true, "author": true, "writer": true, "bot": true, "outsider": false} {
+			for _, asks := range []string{"owner", "bot", "outsider"} { // the server tells more to the first
+				if got, err := l.As(asks).Permission(l.Context(), l.Login(name)); got != want || err != nil {
+					l.Errorf("%s asks: %s may write: %v, %v; want %v", asks, name, got, err, want)
+				}
+			}
+		}
+		if got, err := l.As("bot").Permission(l.Context(), "no-such-user"); got || err != nil {
+			l.Errorf("nobody may write: %v, %v", got, err)
+		}
+	}},
+	{"only writers and the author reopen", approving(), func(l *lab) {
+		l.Close("author")
+		l.status(l.TryReopen("outsider"), http.StatusForbidden)
+		l.status(l.TryReopen("writer"), http.StatusOK)
+		l.Close("writer")
+		l.status(l.TryReopen("author"), http.StatusOK)
+		entries := l.entries(escalation.EntryReopen)
+		if len(entries) != 2 || entries[0].User != l.id("writer") || entries[1].User != l.id("author") {
+			l.Errorf("entries %+v", entries)
+		}
+	}},
 	{"who may ask whom", approving(), func(l *lab) {
 		ctx := l.Context()
 		l.refused(l.As("owner").RequestReview(ctx, l.Login("author")), "(422): poster of pr can't be reviewer")

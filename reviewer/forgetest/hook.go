@@ -16,6 +16,7 @@ const (
 	GetReviews       Op = "Reviews"
 	GetTimeline      Op = "Timeline"
 	GetTimelineToEnd Op = "TimelineToEnd"
+	GetPermission    Op = "Permission"
 	GetComments      Op = "Comments"
 	GetReactions     Op = "Reactions"
 	PostReview       Op = "PostReview"

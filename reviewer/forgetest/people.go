@@ -215,6 +215,16 @@ func (f *Forge) Reopen(by string) {
 	}
 }
 
+// TryReopen is [Forge.Reopen] by somebody who perhaps may not: the author may, and
+// who has write access.
+func (f *Forge) TryReopen(by string) error {
+	if u := f.user(by); u.Access < AccessWrite && u.ID != f.site.author {
+		return errForbidden
+	}
+	f.Reopen(by)
+	return nil
+}
+
 // SetTitle changes the title. One with WIP: in front makes it a draft.
 func (f *Forge) SetTitle(by, title string) {
 	if title != f.title {

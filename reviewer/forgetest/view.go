@@ -3,6 +3,8 @@ package forgetest
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -179,8 +181,18 @@ func (v *View) TimelineToEnd(
 func (f *Forge) entry(c comment) reviewer.Entry {
 	return reviewer.Entry{
 		ID: c.id, Kind: c.kind, Review: c.review, Body: c.body, User: c.author, Login: f.byID(c.author).Login,
-		Subject: c.subject, Removed: c.removed, Created: at(c.created),
+		Subject: c.subject, Removed: c.removed, Created: at(c.created), Updated: at(c.updated),
 	}
+}
+
+// Permission reports whether somebody may write.
+func (v *View) Permission(ctx context.Context, login string) (bool, error) {
+	doing := fmt.Sprintf("asking what %s may do in %s", login, v.forge.site.repo)
+	return request(ctx, v, GetPermission, doing, func(f *Forge) (bool, error) {
+		return slices.ContainsFunc(f.users, func(a Account) bool {
+			return strings.EqualFold(a.Login, login) && a.Access >= AccessWrite
+		}), nil
+	})
 }
 
 // Comments lists a review's inline comments.

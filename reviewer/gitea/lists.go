@@ -171,6 +171,7 @@ type timelineEntry struct {
 	User     *sdk.User `json:"user"`
 	Body     string    `json:"body"`
 	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
 	ReviewID int64     `json:"review_id"`
 	Assignee *sdk.User `json:"assignee"`
 	Removed  bool      `json:"removed_assignee"`
@@ -298,7 +299,8 @@ func (t *timeline) entries() []reviewer.Entry {
 
 func entry(t timelineEntry) reviewer.Entry {
 	e := reviewer.Entry{
-		ID: t.ID, Kind: escalation.EntryKind(t.Type), Review: t.ReviewID, Body: t.Body, Removed: t.Removed, Created: t.Created,
+		ID: t.ID, Kind: escalation.EntryKind(t.Type), Review: t.ReviewID, Body: t.Body, Removed: t.Removed,
+		Created: t.Created, Updated: t.Updated,
 	}
 	if t.User != nil {
 		e.User, e.Login = t.User.ID, t.User.UserName
