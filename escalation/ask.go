@@ -19,6 +19,7 @@ type Ask struct {
 	Comment int64         // AskEdit: id of the timeline entry; AskSettle: of the conversation's first comment
 	Post    NewReview     // AskPost
 	Beside  bool          // AskPost: only further inline comments, beside the verdict's review
+	Hold    bool          // AskPost: no verdict, see hold.go
 	Inline  NewComment    // AskAttach, to Review
 	Body    string        // AskSubmit, AskEdit, AskSay
 	Wait    time.Duration // AskWait

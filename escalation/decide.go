@@ -76,14 +76,17 @@ type Action struct {
 	Supersede []Record         // to be marked as replaced, after the POST
 	Retire    *Record          // record to be marked as retired; nil for none
 	Settle    []Record         // records whose owed conversations are to be settled; nothing else is left to do
-	Withdraw  bool             // then take the account's verdict back, by asking for its review anew
+	Hold      string           // text of a hold to POST in place of an approval, before anything else; "" for none
+	Withdraw  bool             // in the end take the account's verdict back, by asking for its review again
+	Clear     []Record         // records whose notice of an escalation is out of date; nothing else is left to do
+	Recorded  bool             // nobody acts: what is posted is what the role's record says
 	Blockers  []Record         // records of other roles that hold the account, newest first
 	Reason    string           // one clause for the log
 }
 
-// Writes tells whether the action changes anything on the forge.
+// Writes reports whether the action changes anything on the forge.
 func (a Action) Writes() bool {
-	return a.Post != "" || a.Patch != nil || a.Retire != nil || len(a.Supersede) > 0 || a.Withdraw || len(a.Settle) > 0
+	return a.Post != "" || a.Patch != nil || a.Retire != nil || len(a.Supersede) > 0 || a.Hold != "" || a.Withdraw || len(a.Settle) > 0 || len(a.Clear) > 0
 }
 
 // Desire is what the account should say, and why.
@@ -176,9 +179,9 @@ func (s Situation) verdict() Action {
 	case s.Draft:
 		return Action{Outcome: Draft, Reason: "the pull request is a draft"}
 	case s.Judgement.Head != s.Head:
-		return Action{Outcome: HeadMoved, Reason: "the pull request has a newer head"}
+		return s.moved("the pull request has a newer head")
 	case !s.asked():
-		return Action{Outcome: HeadMoved, Reason: "the head is compared with another base now"}
+		return s.moved("the head is compared with another base now")
 	case s.OwnPull:
 		a := s.comment(cur, has)
 		a.Outcome, a.Reason = OwnPull, "the account is the pull request's author"
@@ -192,7 +195,32 @@ func (s Situation) verdict() Action {
 	a := s.table(cur, has, want)
 	a.Desired, a.Blockers = want.Event, want.Blockers
 	a.Supersede = append(s.leftovers(cur), a.Supersede...)
+	a.clear(s.Log)
 	return a
+}
+
+// moved is what is done where what was judged isn't what is to be merged now.
+func (s Situation) moved(why string) Action {
+	a := Rest(s)
+	a.Outcome, a.Reason = HeadMoved, why
+	return a
+}
+
+// clear has the notices removed that say what isn't true any more: that a sibling
+// holds the account. A sibling's run does it, too, as the role's own may not come again.
+func (a *Action) clear(log Log) {
+	if a.Writes() {
+		return
+	}
+	for _, cur := range log.Standing() {
+		held := a.Desired == sentinel.RequestChanges && cur.Own() != sentinel.RequestChanges
+		if cur.Body.Notice != "" && !held && patchable(cur) {
+			a.Clear, a.Reason = append(a.Clear, cur), "a role isn't held any more"
+		}
+	}
+	if len(a.Clear) > 0 && a.Outcome == Skipped {
+		a.Outcome = Patched
+	}
 }
 
 // comment publishes without gating: for advisory roles and the account's own
@@ -227,7 +255,9 @@ func (s Situation) table(cur Record, has bool, want Desire) Action {
 	if event == sentinel.Approved && s.NoApprove {
 		event = sentinel.None
 	}
-	a.Withdraw = event == sentinel.None && withdraws(want, gate)
+	if event == sentinel.None {
+		a.Hold, a.Withdraw = s.takesBack(want, gate)
+	}
 	gateRight := gate.Is(event) || event == sentinel.None
 	stale := s.RepostStale && event == sentinel.Approved && has && cur.Row.State == RowApproved && cur.Row.Commit != s.Head
 
@@ -258,6 +288,8 @@ func (s Situation) table(cur Record, has bool, want Desire) Action {
 		case cur.Edited:
 			// A person wrote there: what they wrote stays, and what is new is said anew.
 			anew = "a person edited the role's review"
+		case cur.Unseen:
+			anew = "what the role's review says now can't be read"
 		case !patchable(cur):
 			anew = "the review's timeline entry was deleted"
 		case s.dismissedSince(cur):
@@ -298,9 +330,10 @@ func reason(cur Record, event sentinel.Verdict, gate Gate) string {
 	}
 }
 
-// patchable tells whether the record's text may be replaced: not what a person
-// edited, and not where the timeline entry is gone, by whose id it is done.
-func patchable(r Record) bool { return !r.Edited && r.Row.CommentID != 0 }
+// patchable reports whether the record's text may be replaced: not what a person
+// edited, or may have edited, and not where the timeline entry is gone, by whose id
+// it is done.
+func patchable(r Record) bool { return !r.Edited && !r.Unseen && r.Row.CommentID != 0 }
 
 // dismissedSince tells whether a PATCH would move the record to another head
 // across a dismissal. A waiver covers what a record said when the review was

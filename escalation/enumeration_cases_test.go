@@ -80,7 +80,7 @@ func start(sc scenario, log []record) *world {
 			w.wrong = true
 		}
 	}
-	if before.UnreadApproval(w.pull().Head, w.pull().Against()) {
+	if unread(before, w.pull()) {
 		w.wrong = true
 	}
 	if sc.act == twice {

@@ -463,6 +463,7 @@ func (e *enumerator) request(w *world, j *job) string {
 	var r escalation.Reply
 	switch {
 	case ask.Kind == escalation.AskWait:
+		w.forge.Advance(time.Second)
 	case ask.Kind == escalation.AskLock && e.sc.lockless:
 		r.Added = e.sc.fault == approvesWithoutLock
 		if !r.Added {
@@ -597,11 +598,20 @@ func (e *enumerator) calm(w *world) string {
 	}
 	log := e.log(w)
 	for _, row := range log.Rows {
-		if row.State == escalation.RowApproved && row.Official && !row.Dismissed && row.CommentID > w.pushed && log.UnreadApproval(w.pull().Head, w.pull().Against()) {
+		if row.State == escalation.RowApproved && row.Official && !row.Dismissed && row.CommentID > w.pushed && unread(log, w.pull()) {
 			return "I2: a commit that no role judged stands approved by a job that ended after it was pushed"
 		}
 	}
 	return ""
+}
+
+// unread reports whether the account's approval stands although none of its roles
+// has judged the head as it is compared now.
+func unread(log escalation.Log, pull reviewer.Pull) bool {
+	gate := log.Gate()
+	return !gate.Unofficial && gate.Has(sentinel.Approved) && !slices.ContainsFunc(log.Standing(), func(cur escalation.Record) bool {
+		return cur.Head() == pull.Head && cur.Sentinel.Against == pull.Against()
+	})
 }
 
 // reconcile runs the repair job on a copy of w.

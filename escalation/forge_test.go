@@ -2,6 +2,7 @@ package escalation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ func head(n int) string { return fmt.Sprintf("%040x", n) }
 type forge struct {
 	rows    []Row
 	entries []Entry
+	// requests are marks that somebody's review is asked for; they are rows, too.
+	requests []Row
 	// unofficial: the account has no right to gate.
 	unofficial bool
 	// inline: reviews carry inline comments; such a one doesn't dismiss the older ones.
@@ -52,10 +55,13 @@ type forge struct {
 }
 
 func (f *forge) log() Log {
-	log := NewLog(me, f.rows, f.entries, key)
+	log := NewLog(me, f.all(), f.entries, key)
 	log.Author, log.Writers, log.Holes = author, map[int64]bool{person: true}, f.holes
 	return log
 }
+
+// all are the rows as the forge lists them.
+func (f *forge) all() []Row { return append(slices.Clone(f.rows), f.requests...) }
 
 func (f *forge) entry(e Entry) int64 {
 	e.ID = int64(101 + len(f.entries))
@@ -76,6 +82,14 @@ func (f *forge) post(author int64, state RowState, commit, body string) *Row {
 			if old := &f.rows[i]; old.Author == author && (old.State == RowApproved || old.State == RowRequestChanges) {
 				old.Official, old.Dismissed = false, old.Dismissed || !f.inline && !f.undismissed[old.ID]
 			}
+		}
+	}
+	if author == me && state != RowPending {
+		for i := range f.requests {
+			f.requests[i].Official = f.requests[i].Official && row.State == RowComment
+		}
+		if !f.inline {
+			f.requests = nil
 		}
 	}
 	row.CommentID = f.entry(Entry{Kind: EntryReview, Review: row.ID, Body: body, User: author})
@@ -106,21 +120,59 @@ func (f *forge) edit(row int64, change func(*sentinel.Body, *sentinel.Sentinel))
 	*f.text(row) = body.With(s, key)
 }
 
-// withdraw is the account asking for its own review anew.
+// withdraw is somebody asking for the account's review, which may be the account.
 func (f *forge) withdraw(by int64) {
 	for i := range f.rows {
 		if f.rows[i].Author == me {
 			f.rows[i].Official = false
 		}
 	}
-	f.entry(Entry{Kind: EntryReviewRequest, User: by, Subject: me})
+	id := int64(1001 + len(f.entries))
+	f.requests = []Row{{ID: id, Author: me, State: RowRequest, Official: !f.unofficial}}
+	f.entry(Entry{Kind: EntryReviewRequest, Review: id, User: by, Subject: me})
+}
+
+// unrequest takes the request back: the verdict with the highest id counts again.
+func unrequest(f *forge) {
+	if len(f.requests) == 0 {
+		return
+	}
+	f.requests = nil
+	for i, row := range slices.Backward(f.rows) {
+		if row.Author == me && (row.State == RowApproved || row.State == RowRequestChanges) {
+			f.rows[i].Official = !f.unofficial
+			break
+		}
+	}
+	f.entry(Entry{Kind: EntryReviewRequest, User: person, Subject: me, Removed: true})
+}
+
+// held is a hold of the account.
+func held(at string) step {
+	return func(f *forge) {
+		f.nonce++
+		body := sentinel.Body{Text: holdText(at, false)}
+		f.post(me, RowRequestChanges, at, body.With(sentinel.Sentinel{
+			Role: sec, Version: 1, Kind: sentinel.KindHold, Head: at, Run: fmt.Sprintf("%032x", f.nonce),
+		}, key))
+	}
 }
 
 // apply carries an action out, in the order that the protocol gives.
 func (f *forge) apply(a Action, s Situation, text string) {
+	counts := s.Log.counts()
+	if a.Hold != "" {
+		held(s.Head)(f)
+	}
 	if a.Post != "" {
 		body, sen := f.verdict(a.As, s.Judgement.Own, a.Post, s.Judgement.Head, text)
 		sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
+		sen.Official = counts
+		if a.Recorded {
+			cur, _ := s.Log.Current(a.As)
+			body, sen.Own, sen.Head = cur.Body, cur.Own(), cur.Head()
+			body.Notice = ""
+		}
 		f.post(me, rowState[a.Post], s.Judgement.Head, body.With(sen, key))
 	}
 	if a.Patch != nil {
@@ -128,6 +180,9 @@ func (f *forge) apply(a Action, s Situation, text string) {
 			b.Text, sen.Head = text, s.Judgement.Head
 			sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
 		})
+	}
+	for _, r := range a.Clear {
+		f.edit(r.Row.ID, func(b *sentinel.Body, _ *sentinel.Sentinel) { b.Notice = "" })
 	}
 	for _, r := range a.Supersede {
 		f.edit(r.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) { b.Text, sen.State = "Replaced.", sentinel.Superseded })
@@ -249,8 +304,14 @@ func describe(a Action) string {
 	for _, r := range a.Supersede {
 		words = append(words, fmt.Sprintf("supersede %d", r.Row.ID))
 	}
+	if a.Hold != "" {
+		words = append(words, "hold")
+	}
 	if a.Withdraw {
 		words = append(words, "withdraw")
+	}
+	for _, r := range a.Clear {
+		words = append(words, fmt.Sprintf("clear %d", r.Row.ID))
 	}
 	for _, r := range a.Settle {
 		words = append(words, fmt.Sprintf("settle %d", r.Row.ID))

@@ -133,8 +133,18 @@ func TestPromisesOfEveryDecision(t *testing.T) {
 		if a.Post != "" && a.Patch != nil {
 			t.Fatalf("a POST and a PATCH: %s", describe(a))
 		}
-		if a.Writes() && (a.Outcome == Closed || a.Outcome == Draft || a.Outcome == HeadMoved) {
+		if a.Writes() && (a.Outcome == Closed || a.Outcome == Draft) {
 			t.Fatalf("a write where there must be none: %s", describe(a))
+		}
+		if a.Outcome == HeadMoved {
+			if rest := Rest(s); describe(Action{Post: rest.Post, Hold: rest.Hold, Withdraw: rest.Withdraw, Supersede: rest.Supersede}) !=
+				describe(Action{Post: a.Post, Hold: a.Hold, Withdraw: a.Withdraw, Supersede: a.Supersede}) || a.Patch != nil || a.Post != "" && a.Post != changes {
+				t.Fatalf("without a verdict on the head it is %s", describe(a))
+			}
+			return
+		}
+		if a.Hold != "" && (!a.Withdraw || !s.Log.Gate().Has(approved) && !s.Log.Gate().Latent) {
+			t.Fatalf("a hold where nothing is approved, or one that stays: %s", describe(a))
 		}
 		if desired.Event != approved && a.Post == approved || s.NoApprove && a.Post == approved {
 			t.Fatalf("D is %s, and it is %s", desired.Event, describe(a))

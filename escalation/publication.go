@@ -26,6 +26,7 @@ type Config struct {
 	Verdict Verdict // what it found
 	Seen    Log     // what was read before the model was asked
 	Retire  string  // reconcile: role whose verdict is to be marked as retired
+	Rest    bool    // no role acts, and only what [Rest] decides is done
 
 	// Handoff is a comment that hands the pull request over to people, with its marker; nil
 	// for none. It is written once per count of rounds.
@@ -79,8 +80,11 @@ type Publication struct {
 	rows    []Row   // of the reading under way
 	entries []Entry
 	reach   Reach
-	log     Log // of the last reading
+	log     Log       // of the last reading
+	from    time.Time // the timeline is read from then on; never later than before
+	looked  bool      // from is set
 
+	head     string    // the pull request's, by the last reading
 	began    time.Time // of the wait for the lock
 	attempts int       // at the lock
 	held     bool
@@ -88,17 +92,16 @@ type Publication struct {
 	created  time.Time // of the reaction, by the server's clock
 	unlocked error     // why the lock wasn't to be had
 
-	now      time.Time // of the last answer
-	rounds   int       // readings that led to a write
-	posts    int       // POSTs made
-	nonce    string    // of the last POST
-	approved bool      // this run posted an approval
-	lost     time.Time // when the answer to a POST was lost; zero if none is
-	refused  bool      // a write other than a POST was refused
-	apart    bool      // the server can't attach comments to a submitted review
-	pending  int64
-	orphans  []int64 // recovered leftovers whose comments are known
-	ending   bool
+	now     time.Time // of the last answer
+	rounds  int       // readings that led to a write
+	posts   int       // POSTs made
+	nonce   string    // of the last POST
+	lost    time.Time // when the answer to a POST was lost; zero if none is
+	refused bool      // a write other than a POST was refused
+	apart   bool      // the server can't attach comments to a submitted review
+	pending int64
+	orphans []int64 // recovered leftovers whose comments are known
+	ending  bool
 }
 
 // Done is what a publication ends with.
@@ -140,10 +143,10 @@ func Publish(cfg *Config, now time.Time) Publication {
 // Preview decides on what was read already: what a publication would do if
 // nothing changed meanwhile. needed is false if there is nothing to write.
 func Preview(cfg *Config, log Log, head string, closed bool) (action Action, asks []Ask, needed bool) {
-	p := Publication{cfg: cfg, verdict: cfg.Verdict, log: log}
+	p := Publication{cfg: cfg, verdict: cfg.Verdict, log: log, head: head}
 	action = p.decide(head, cfg.Against, closed)
 	p.plan(action)
-	return action, p.queue, action.Writes() || (len(log.Pending()) > 0 && !closed)
+	return action, p.queue, action.Writes() || len(log.Pending()) > 0 && !closed && !cfg.Rest
 }
 
 // Tell takes the answer to Ask and sets the next one.
@@ -261,7 +264,10 @@ func (p *Publication) tellReading(r Reply) {
 		if !p.lost.IsZero() && !p.foundLost() {
 			return
 		}
-		p.Ask = Ask{Kind: AskTimeline, Since: p.since(r.Rows), Rows: r.Rows}
+		if since := p.since(r.Rows); !p.looked || since.Before(p.from) {
+			p.from, p.looked = since, true
+		}
+		p.Ask = Ask{Kind: AskTimeline, Since: p.from, Rows: r.Rows}
 	case AskTimeline:
 		p.entries, p.reach = r.Entries, r.Reach
 		if !p.Ask.ToEnd && p.reading().Unproven(p.verdict.Own == sentinel.Approved) {
@@ -314,7 +320,7 @@ func (p *Publication) foundLost() bool {
 		_, s, err := sentinel.Split(row.Body)
 		if row.Author == p.cfg.Account && (row.State == RowPending || err == nil && s.Run == p.nonce) {
 			p.lost = time.Time{}
-			if row.State != RowPending {
+			if row.State != RowPending && !isHold(row) {
 				p.posted(row)
 			}
 			return true
@@ -331,7 +337,13 @@ func (p *Publication) foundLost() bool {
 // act decides on a complete reading.
 func (p *Publication) act(r Reply) {
 	p.adopt()
-	if pending := p.log.Pending(); len(pending) > 0 && !r.Closed && r.Head == p.wantedHead(r.Head) {
+	p.head = r.Head
+	if p.verdict.Fresh {
+		p.verdict.Extra = p.log.noteWaivers(p.cfg.Role, p.verdict.Heard, p.verdict.Extra)
+	}
+	action := p.decide(r.Head, r.Against, r.Closed)
+	posts := action.Post != "" || action.Hold != "" || !p.cfg.Rest && r.Head == p.wantedHead(r.Head)
+	if pending := p.log.Pending(); len(pending) > 0 && !r.Closed && posts {
 		if p.cfg.Lock != "" && !p.held {
 			p.fail(FailedLock, p.unlocked)
 			return
@@ -343,15 +355,6 @@ func (p *Publication) act(r Reply) {
 	if id, ok := p.unknownOrphan(); ok && !r.Closed && r.Head == p.verdict.Head {
 		p.Ask = Ask{Kind: AskComments, Review: id}
 		return
-	}
-	if p.verdict.Fresh {
-		p.verdict.Extra = p.log.noteWaivers(p.cfg.Role, p.verdict.Heard, p.verdict.Extra)
-	}
-	action := p.decide(r.Head, r.Against, r.Closed)
-	if action.Outcome == HeadMoved && p.approved && p.log.UnreadApproval(r.Head, r.Against) {
-		// This run's approval stands on a commit that nobody has read.
-		action.Withdraw = true
-		p.approved = false
 	}
 	if p.rounds == 0 {
 		p.Done.Outcome, p.Done.Action = action.Outcome, action
@@ -431,7 +434,10 @@ func (p *Publication) decide(head string, against sentinel.Against, closed bool)
 		OwnPull: p.cfg.Account == p.cfg.Author, Advisory: p.cfg.Advisory,
 		NoApprove: p.cfg.NoApprove, RepostStale: p.cfg.RepostStale, Siblings: p.cfg.Siblings,
 	}
-	if p.cfg.Role == "" {
+	switch {
+	case p.cfg.Rest:
+		return Rest(s)
+	case p.cfg.Role == "":
 		return Reconcile(s, p.cfg.Retire)
 	}
 	return Decide(s)
@@ -451,17 +457,18 @@ func (p *Publication) recover(r Reply) {
 	}
 	p.leaveOut(r.Comments)
 	p.orphans = append(slices.Clone(p.orphans), p.pending)
-	role := p.cfg.Role
-	if role == "" {
-		role = "reconcile"
-	}
 	body := sentinel.Body{Text: "A job of review-bot ended while it was posting. This is what it had left."}
 	p.queue = []Ask{{
 		Kind: AskSubmit, Review: p.pending, About: "leftovers of a job that died",
-		Body: body.With(sentinel.Sentinel{Role: role, Version: sentinel.Version, Kind: sentinel.KindOrphan}, p.cfg.Key),
+		Body: body.With(sentinel.Sentinel{
+			Role: p.signer(), Version: sentinel.Version, Kind: sentinel.KindOrphan, Official: p.log.counts(),
+		}, p.cfg.Key),
 	}}
 	p.write()
 }
+
+// signer is the role in whose name a review is marked that is no role's.
+func (p *Publication) signer() string { return cmp.Or(p.cfg.Role, "reconcile") }
 
 // unknownOrphan is a leftover that another job has submitted, if its findings may
 // be among those that this one is to post: the role hasn't judged since.
@@ -503,16 +510,20 @@ func (p *Publication) leaveOut(published []Comment) {
 func (p *Publication) plan(a Action) {
 	p.queue = nil
 	v := p.verdict
-	if p.cfg.Role == "" && a.As != "" {
+	if a.Recorded && a.As != "" {
 		cur, _ := p.log.Current(a.As)
 		v = Recorded(cur)
 	}
 	if a.As != "" {
 		v.Extra = p.log.noteWaivers(a.As, v.Heard, v.Extra)
 	}
+	if a.Hold != "" {
+		p.hold(a.Hold)
+	}
 	if a.Post != "" {
 		p.queue = append(p.queue, Ask{Kind: AskPost, Post: NewReview{
-			Event: a.Post, Commit: v.Head, Comments: v.Comments, Body: p.newBody(a, v),
+			// What a record says of an older head is posted for this one: that commit may be gone.
+			Event: a.Post, Commit: p.head, Comments: v.Comments, Body: p.newBody(a, v),
 		}, About: a.As})
 	}
 	if a.Patch != nil {
@@ -521,6 +532,11 @@ func (p *Publication) plan(a Action) {
 	}
 	for _, r := range a.Settle {
 		p.settle(r)
+	}
+	for _, r := range a.Clear {
+		body := r.Body
+		body.Notice = ""
+		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: r.Row.CommentID, Body: body.With(r.Sentinel, p.cfg.Key), About: r.Role()})
 	}
 	if a.Retire != nil {
 		p.queue = append(p.queue, Ask{Kind: AskEdit, Comment: a.Retire.Row.CommentID, Body: p.folded(*a.Retire, sentinel.Retired, ""), About: a.Retire.Role()})
@@ -531,6 +547,17 @@ func (p *Publication) plan(a Action) {
 	if a.Withdraw {
 		p.queue = append(p.queue, Ask{Kind: AskWithdraw})
 	}
+}
+
+// hold posts a review that takes an approval's place; see hold.go. It goes first: a
+// job that dies after it leaves the pull request blocked.
+func (p *Publication) hold(text string) {
+	body := sentinel.Body{Text: text}
+	p.queue = append(p.queue, Ask{Kind: AskPost, Hold: true, Post: NewReview{
+		Event: sentinel.RequestChanges, Commit: p.head, Body: body.With(sentinel.Sentinel{
+			Role: p.signer(), Version: sentinel.Version, Kind: sentinel.KindHold, Head: p.head, Run: p.postNonce(),
+		}, p.cfg.Key),
+	}})
 }
 
 // beside publishes the new inline comments of a verdict that is patched: an edit
@@ -553,7 +580,7 @@ func (p *Publication) beside(a Action, v Verdict) {
 	body := sentinel.Body{Text: fmt.Sprintf("**%s has %s** at %.7s · the verdict is in [its review](%s)", a.As, findings, v.Head, a.Patch.Row.URL)}
 	p.queue = append(p.queue, Ask{Kind: AskPost, Beside: true, About: a.As, Post: NewReview{
 		Event: sentinel.Comment, Commit: v.Head, Comments: v.Comments, Body: body.With(sentinel.Sentinel{
-			Role: a.As, Version: sentinel.Version, Kind: sentinel.KindFindings, Head: v.Head, Run: p.postNonce(),
+			Role: a.As, Version: sentinel.Version, Kind: sentinel.KindFindings, Head: v.Head, Run: p.postNonce(), Official: p.log.counts(),
 		}, p.cfg.Key),
 	}})
 }
@@ -575,14 +602,26 @@ func (p *Publication) newBody(a Action, v Verdict) string {
 	body.Notice = p.notice(a, v, a.Post == sentinel.RequestChanges)
 	return body.With(sentinel.Sentinel{
 		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
-		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Against: v.Against, Run: p.postNonce(), Owed: v.Owed, Extra: v.Extra,
+		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Against: v.Against, Run: p.postNonce(), Official: p.log.counts(),
+		Owed: v.Owed, Extra: v.Extra,
 	}, p.cfg.Key)
 }
 
-// postNonce is the nonce of the next POST. Each has one of its own: it also ties
-// a signed sentinel to the one review that it was written for.
+// postNonce is the nonce of the POST to be queued next. Each has one of its own: it
+// also ties a signed sentinel to the one review that it was written for.
 func (p *Publication) postNonce() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", p.cfg.Nonce, p.posts))
+	n := p.posts
+	for _, ask := range p.queue {
+		if ask.Kind == AskPost {
+			n++
+		}
+	}
+	return p.nonceOf(n)
+}
+
+// nonceOf is the nonce of the POST before which n were made.
+func (p *Publication) nonceOf(n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", p.cfg.Nonce, n))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -619,9 +658,9 @@ func (p *Publication) folded(r Record, state sentinel.State, by string) string {
 	case state == sentinel.Retired:
 		line = fmt.Sprintf("~~%s~~ Retired: %s no longer reviews here, and its verdict no longer counts.", said[s.Event], s.Role)
 	case by != "":
-		line = fmt.Sprintf("~~%s~~ Superseded by [this review](%s) at %.7s.", said[s.Event], by, p.verdict.Head)
+		line = fmt.Sprintf("~~%s~~ Superseded by [this review](%s) at %.7s.", said[s.Event], by, cmp.Or(p.verdict.Head, p.head))
 	default:
-		line = fmt.Sprintf("~~%s~~ Superseded at %.7s.", said[s.Event], p.verdict.Head)
+		line = fmt.Sprintf("~~%s~~ Superseded at %.7s.", said[s.Event], cmp.Or(p.verdict.Head, p.head))
 	}
 	body := sentinel.Body{Text: line + "\n\n<details><summary>What it said</summary>\n\n" + r.Body.Text + "\n\n</details>"}
 	return body.With(s, p.cfg.Key)
@@ -654,7 +693,7 @@ func (p *Publication) write() {
 
 func (p *Publication) tellWrite(r Reply) {
 	if p.Ask.Kind == AskPost {
-		p.nonce = p.postNonce()
+		p.nonce = p.nonceOf(p.posts)
 		p.posts++
 	}
 	switch {
@@ -665,7 +704,6 @@ func (p *Publication) tellWrite(r Reply) {
 	case r.Err != nil && r.Unknown && p.Ask.Kind == AskPost:
 		// Never repeated blindly: it may stand, or be pending.
 		p.lost, p.queue = r.Now, nil
-		p.approved = p.approved || p.Ask.Post.Event == sentinel.Approved
 		p.read()
 		return
 	case r.Err != nil && r.Unknown:
@@ -683,8 +721,8 @@ func (p *Publication) tellWrite(r Reply) {
 		return
 	case p.Ask.Kind == AskPost && p.Ask.Beside:
 		p.verdict.Comments = nil
+	case p.Ask.Kind == AskPost && p.Ask.Hold:
 	case p.Ask.Kind == AskPost:
-		p.approved = p.approved || p.Ask.Post.Event == sentinel.Approved
 		p.posted(r.Posted)
 		p.link(r.Posted)
 	case p.Ask.Kind == AskAttach:

@@ -80,7 +80,7 @@ func TestWhatATimelineWithHolesSays(t *testing.T) {
 		"a first approval isn't published":    {history(), judge(approved, h1), "posted, post comment"},
 		"a block stays, though it is closed":  {history(review(sec, changes, changes, h1)), judge(approved, h1), "reposted, post comment"},
 		"a sibling's block stays":             {history(review("a", changes, changes, h1)), judge(approved, h1), "posted, post request_changes"},
-		"an approval is taken back":           {history(review(sec, approved, approved, h1)), judge(approved, h1), "reposted, withdraw"},
+		"an approval is taken back":           {history(review(sec, approved, approved, h1)), judge(approved, h1), "reposted, hold, withdraw"},
 		"a block is published":                {history(), judge(changes, h1), "posted, post request_changes"},
 		"a dismissed block is published anew": {history(review(sec, changes, changes, h1), dismiss(1)), judge(changes, h1), "reposted, post request_changes"},
 	} {

@@ -10,7 +10,7 @@ import (
 // when no role is acting: a job died, or a person did something. Nothing is
 // judged anew. With retire it first marks that role's verdict as retired.
 func Reconcile(s Situation, retire string) Action {
-	s.Role = ""
+	s.Role, s.Judgement = "", Judgement{}
 	switch {
 	case s.Closed:
 		return Action{Outcome: Closed, Reason: "the pull request is closed"}
@@ -22,7 +22,9 @@ func Reconcile(s Situation, retire string) Action {
 	}
 	want := Desired(s)
 	gate := s.Log.Gate()
-	a := Action{Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Reason: "the forge says what it should"}
+	a := Action{
+		Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Recorded: true, Reason: "the forge says what it should",
+	}
 	for _, cur := range s.Log.Standing() {
 		a.Supersede = append(a.Supersede, s.Log.leftovers(cur.Role(), cur)...)
 	}
@@ -31,8 +33,7 @@ func Reconcile(s Situation, retire string) Action {
 		event = sentinel.None
 	}
 	if event == sentinel.None {
-		a.Withdraw = withdraws(want, gate)
-		if a.Withdraw {
+		if a.Hold, a.Withdraw = s.takesBack(want, gate); a.Withdraw {
 			a.Outcome, a.Reason = Reposted, "the account's verdict no longer stands"
 		}
 	} else if cur, ok := s.poster(event); ok && (!gate.Is(event) || s.stale(event)) {
@@ -42,6 +43,7 @@ func Reconcile(s Situation, retire string) Action {
 	if want.Waived && want.Event == sentinel.None {
 		a.Outcome = Waived
 	}
+	a.clear(s.Log)
 	if !a.Writes() {
 		for _, cur := range s.Log.Standing() {
 			if s.owes(cur) {
@@ -50,6 +52,21 @@ func Reconcile(s Situation, retire string) Action {
 		}
 	}
 	return a
+}
+
+// Rest decides what a run does in the end that has no verdict on the head: of what
+// [Reconcile] would do, what keeps unread code from being merged. A block that isn't
+// on the forge is posted, and an approval that counts no more is taken back. A gate
+// that blocks is left alone, and nothing is approved.
+func Rest(s Situation) Action {
+	a := Reconcile(s, "")
+	if a.Post == sentinel.RequestChanges || a.Hold != "" {
+		return a
+	}
+	if a.Writes() && a.Outcome != Waived {
+		a.Outcome, a.Reason = Skipped, "what the forge says lets nothing unread pass"
+	}
+	return Action{Outcome: a.Outcome, Desired: a.Desired, Blockers: a.Blockers, Recorded: true, Reason: a.Reason}
 }
 
 // poster is the record under whose role event is posted: the newest whose state
@@ -88,22 +105,20 @@ func (s Situation) stale(event sentinel.Verdict) bool {
 	})
 }
 
-// withdraws tells whether a verdict that still gates is to be taken back where
-// nothing should. An account that doesn't gate has nothing to take back; and
-// while siblings haven't judged yet, a block is better left standing.
-func withdraws(want Desire, gate Gate) bool {
-	if gate.Unofficial || len(gate.States) == 0 {
-		return false
+// takesBack decides what of the account's verdicts is to be taken back where it
+// should say nothing. An approval needs a hold first, as one that is merely withdrawn
+// can be brought back; a block that is brought back does no harm. An account that
+// doesn't gate has nothing to take back. While siblings haven't judged yet, a block is
+// better left standing, and so is a hold on a head that nobody has judged.
+func (s Situation) takesBack(want Desire, gate Gate) (hold string, withdraw bool) {
+	judged := s.Role != "" && s.asked() || slices.ContainsFunc(s.Log.Standing(), s.about)
+	switch {
+	case gate.Unofficial:
+		return "", false
+	case gate.Has(sentinel.Approved) || gate.Latent:
+		return holdText(s.Head, judged), true
+	case len(gate.States) == 0 || gate.Held && !judged:
+		return "", false
 	}
-	return want.Event != sentinel.None || !want.Waiting || want.Waived || !gate.Is(sentinel.RequestChanges)
-}
-
-// UnreadApproval tells whether the account's approval stands although none of
-// its roles has a record at head, compared with the same.
-func (l Log) UnreadApproval(head string, against sentinel.Against) bool {
-	gate := l.Gate()
-	if gate.Unofficial || !gate.Has(sentinel.Approved) {
-		return false
-	}
-	return !slices.ContainsFunc(l.Standing(), func(cur Record) bool { return cur.Head() == head && cur.Sentinel.Against == against })
+	return "", want.Event != sentinel.None || !want.Waiting || want.Waived
 }

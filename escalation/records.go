@@ -126,6 +126,7 @@ type Record struct {
 	Edited   bool              // a person changed the text: it doesn't match its hash, or lost its sentinel
 	Patched  bool              // the current text isn't the original
 	Updated  time.Time         // when the current text was written; the zero time if that isn't known
+	Unseen   bool              // the timeline that was read lacks its entry: what it says now isn't known
 }
 
 // Role is the role that the record belongs to.
@@ -146,6 +147,8 @@ type Log struct {
 	Ignored []Ignored
 	// Approvals are the official ones of other accounts, as far as people gave them.
 	Approvals []Row
+	Requests  []Row   // marks that the account's review is asked for
+	Holds     []int64 // of Rows, those that only keep an approval from counting; see hold.go
 
 	Reach Reach
 	// Holes says that the timeline couldn't be read whole. Nothing that opens the gate
@@ -190,6 +193,7 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 			continue
 		}
 		if row.State == RowRequest {
+			log.Requests = append(log.Requests, row)
 			continue
 		}
 		log.Rows = append(log.Rows, row)
@@ -199,11 +203,16 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 		case err != nil:
 			log.Ignored = append(log.Ignored, Ignored{row, err.Error()})
 			continue
+		case s.Kind == sentinel.KindHold:
+			log.Holds = append(log.Holds, row.ID)
+			continue
 		case s.Kind != sentinel.KindVerdict:
 			continue
 		}
 		r := Record{Row: row, Sentinel: s, Body: body, Edited: s.Body != sentinel.Hash(body.Text)}
-		if e, ok := texts[row.ID]; ok && e.Body != row.Body {
+		e, ok := texts[row.ID]
+		r.Unseen = !ok && row.CommentID != 0
+		if ok && e.Body != row.Body {
 			r.Patched, r.Updated = true, e.Updated
 			r.read(e.Body, key)
 		}
@@ -218,13 +227,20 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 func (r *Record) read(text string, key sentinel.Key) {
 	body, current, err := sentinel.Split(text)
 	original := r.Sentinel
-	r.Body, r.Edited = body, true
-	if err != nil || !key.Verify(current) || !sameReview(original, current) {
-		return
+	switch {
+	case err != nil || !sameReview(original, current):
+		r.Body, r.Edited = body, true
+	case key.Verify(current):
+		r.Body, r.Edited = body, current.Body != sentinel.Hash(body.Text)
+		r.Sentinel = current
+		r.Sentinel.MAC = original.MAC
+	case !key.Verify(original) && current.Body == sentinel.Hash(body.Text):
+		// The original can't be edited: the token is another one than when it was posted. What
+		// was signed with the old one can't be believed any more, and so the original counts;
+		// the next edit signs with the new one.
+	default:
+		r.Body, r.Edited = body, true
 	}
-	r.Sentinel = current
-	r.Sentinel.MAC = original.MAC
-	r.Edited = current.Body != sentinel.Hash(body.Text)
 }
 
 // sameReview tells whether a signed sentinel was written for this very review:
@@ -295,14 +311,19 @@ func (l Log) Pending() []Row {
 type Gate struct {
 	States     []RowState // APPROVED and REQUEST_CHANGES, each at most once; empty: nothing gates
 	Unofficial bool       // the account is no official reviewer, its verdicts don't gate
+	Held       bool       // its REQUEST_CHANGES is a hold, and no role's verdict
+	// Latent says that an approval doesn't count, but would again once a request for the
+	// account's review is removed, which the pull request's author may do.
+	Latent bool
 }
 
-// Is tells whether the gate is just that one verdict; with None, that it is empty.
+// Is reports whether the gate is just that one verdict, and a role's; with None,
+// whether it is empty.
 func (g Gate) Is(v sentinel.Verdict) bool {
 	if v == sentinel.None {
 		return len(g.States) == 0
 	}
-	return len(g.States) == 1 && g.States[0] == rowState[v]
+	return len(g.States) == 1 && g.States[0] == rowState[v] && !g.Held
 }
 
 // Has tells whether the verdict is among the gate's.
@@ -328,18 +349,20 @@ var rowState = map[sentinel.Verdict]RowState{
 }
 
 // Gate computes the account's gate: its official, undismissed verdicts. If none
-// of its verdicts is official, and nobody has asked it for a new review since
-// the newest one (which clears the mark), then it is no official reviewer, and
-// its newest verdict stands for the gate.
+// of its verdicts is official, and that isn't because they were cleared, then it is
+// no official reviewer, and its newest verdict stands for the gate.
 func (l Log) Gate() Gate {
 	var g Gate
-	var newest *Row
-	official := false
+	var newest, last *Row // as submitted, and by id
+	official, held := false, true
 	for i, row := range l.Rows {
 		if row.State != RowApproved && row.State != RowRequestChanges {
 			continue
 		}
 		newest = &l.Rows[i]
+		if last == nil || row.ID > last.ID {
+			last = newest
+		}
 		if !row.Official {
 			continue
 		}
@@ -347,9 +370,16 @@ func (l Log) Gate() Gate {
 		if !row.Dismissed && !slices.Contains(g.States, row.State) {
 			g.States = append(g.States, row.State)
 		}
+		held = held && (row.Dismissed || slices.Contains(l.Holds, row.ID))
 	}
 	slices.Sort(g.States)
-	if official || newest == nil || l.requestedAfter(*newest) {
+	if newest == nil {
+		return g
+	}
+	if official || l.cleared(*newest) {
+		g.Held = held && len(g.States) > 0
+		// A request that is removed gives the mark back to the verdict with the highest id.
+		g.Latent = last.State == RowApproved && !last.Official && !last.Dismissed
 		return g
 	}
 	g.Unofficial = true
@@ -359,7 +389,33 @@ func (l Log) Gate() Gate {
 	return g
 }
 
-// requestedAfter tells whether a review of the account was asked for after row.
+// cleared reports whether the account's verdicts lost the mark “official”, of which
+// newest was submitted last: by a request for its review, whose own mark is in the
+// list of reviews until a review of the account takes it away. What such a review
+// found is in its sentinel. The timeline only adds to that: entries may be hidden.
+func (l Log) cleared(newest Row) bool {
+	if slices.ContainsFunc(l.Requests, func(row Row) bool { return row.Official }) {
+		return true
+	}
+	for _, row := range slices.Backward(l.Rows) {
+		if row.ID == newest.ID {
+			break
+		}
+		if _, s, err := sentinel.Split(row.Body); err == nil && s.Official {
+			return true
+		}
+	}
+	return l.requestedAfter(newest)
+}
+
+// counts reports whether the account's verdicts count for merging, as far as it
+// shows: what a review notes for those that come later.
+func (l Log) counts() bool {
+	verdict := slices.ContainsFunc(l.Rows, func(row Row) bool { return row.State == RowApproved || row.State == RowRequestChanges })
+	return verdict && !l.Gate().Unofficial
+}
+
+// requestedAfter reports whether a review of the account was asked for after row.
 func (l Log) requestedAfter(row Row) bool {
 	for _, e := range l.Entries {
 		if e.Kind == EntryReviewRequest && e.Subject == l.Account && !e.Removed && l.after(e, row) {

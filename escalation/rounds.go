@@ -242,7 +242,7 @@ func CountRounds(reviewer, author int64, writers map[int64]bool, rows []Row, ent
 			continue
 		}
 		first = min(first, row.CommentID)
-		if row.State == RowRequestChanges && row.Commit != "" {
+		if row.State == RowRequestChanges && row.Commit != "" && !isHold(row) {
 			blocks = append(blocks, row)
 		}
 	}

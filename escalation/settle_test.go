@@ -18,7 +18,7 @@ func TestWhatIsOwedComesLast(t *testing.T) {
 		{"the gate goes first", history(review(sec, changes, changes, h1, owes), rerequest), judge(changes, h1), changes, "reposted, post request_changes"},
 		{"and a new text", history(review(sec, changes, changes, h1, owes)), judge(changes, h1, newText), changes, "patched, patch 1"},
 		{"of an older head nothing is owed", history(review(sec, changes, changes, h1, owes)), judge(changes, h2), changes, "patched, patch 1"},
-		{"nor on a head that nobody has judged", history(review(sec, changes, changes, h1, owes)), judge(changes, h1, movedOn), "", "head_moved"},
+		{"nor on a head that nobody has judged", history(review(sec, changes, changes, h1, owes)), judge(changes, h1, movedOn), changes, "head_moved"},
 		{"nor on a closed pull request", history(review(sec, changes, changes, h1, owes)), judge(changes, h1, closed), "", "closed"},
 		{"a text that a person edited can't note that it is done", history(review(sec, changes, changes, h1, owes, edited)), judge(changes, h1), changes, "skipped"},
 		{"nor can one whose entry was deleted", history(review(sec, changes, changes, h1, owes, entryDeleted)), judge(changes, h1), changes, "skipped"},
@@ -50,7 +50,7 @@ func (f *forge) publish(t *testing.T, cfg *Config, attach bool) []string {
 			}
 			return writes
 		case AskReviews:
-			r.Rows = slices.Clone(f.rows)
+			r.Rows = f.all()
 		case AskTimeline:
 			r.Entries = slices.Clone(f.entries)
 		case AskHead:
@@ -72,6 +72,9 @@ func (f *forge) publish(t *testing.T, cfg *Config, attach bool) []string {
 					writes = append(writes, fmt.Sprintf("edit %d, %d owed", e.Review, len(sentinelOf(t, ask.Body).Owed)))
 				}
 			}
+		case AskWithdraw:
+			writes = append(writes, "withdraw")
+			f.withdraw(me)
 		case AskSay:
 			writes = append(writes, "say")
 			f.entry(Entry{Kind: EntryComment, User: me, Body: ask.Body})

@@ -7,27 +7,31 @@ import (
 )
 
 // Since is the time from which the timeline matters to the account: that of the
-// oldest review which may still count, among the newest of each role and the
-// account's newest verdict. Edits, dismissals and requests that concern them
-// came later. For an account without reviews it is that of the newest review of
-// all, or the zero time.
+// oldest review which may still count or be edited, among the newest two of each
+// role and the account's newest verdict. Edits, dismissals and requests that
+// concern them came later: of the one before the newest it shows whether a job has
+// marked it as superseded, or a person has edited it. Of older ones it doesn't, and
+// they are left alone. For an account without reviews it is that of the newest
+// review of all, or the zero time.
 func Since(account int64, rows []Row) time.Time {
-	newest := map[string]Row{}
+	newest := map[string][2]Row{}
 	for _, row := range inOrder(rows) {
 		if row.Author != account || row.State == RowPending || row.State == RowRequest {
 			continue
 		}
 		if row.State != RowComment {
-			newest[""] = row
+			newest[""] = [2]Row{row, row}
 		}
 		if _, s, err := sentinel.Split(row.Body); err == nil && s.Kind == sentinel.KindVerdict {
-			newest[s.Role] = row
+			newest[s.Role] = [2]Row{newest[s.Role][1], row}
 		}
 	}
 	var since time.Time
-	for _, row := range newest {
-		if since.IsZero() || row.Submitted.Before(since) {
-			since = row.Submitted
+	for _, two := range newest {
+		for _, row := range two {
+			if row.ID != 0 && (since.IsZero() || row.Submitted.Before(since)) {
+				since = row.Submitted
+			}
 		}
 	}
 	if len(newest) == 0 {

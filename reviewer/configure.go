@@ -273,6 +273,15 @@ func (set *Settings) asPublished(log escalation.Log) {
 	}
 }
 
+// neverApproves reports whether a role of the account other than this one was
+// published without approving: then the account doesn't approve at all.
+func neverApproves(log escalation.Log, role string) bool {
+	return slices.ContainsFunc(log.Standing(), func(cur escalation.Record) bool {
+		var then Settings
+		return cur.Role() != role && recallSettings(field(cur.Sentinel, settingsField), &then) && then.NoApprove
+	})
+}
+
 // rests tells whether nothing is to be written about a head for which no model
 // needs to be asked.
 func (r *run) rests(st state, capped bool) bool {

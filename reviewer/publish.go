@@ -74,7 +74,11 @@ func (p *publisher) carryOut(ctx, requests context.Context, ask escalation.Ask) 
 	if r.Err == nil {
 		switch ask.Kind {
 		case escalation.AskPost:
-			p.log("publish", began, "review %s, %d inline", ask.Post.Event, len(ask.Post.Comments))
+			what := "review"
+			if ask.Hold {
+				what = "hold in place of an approval"
+			}
+			p.log("publish", began, "%s %s, %d inline", what, ask.Post.Event, len(ask.Post.Comments))
 		case escalation.AskAttach:
 			p.log("publish", began, "1 inline comment attached")
 		case escalation.AskEdit:

@@ -112,7 +112,7 @@ type Publisher interface {
 	// SubmitPending submits the account's pending review as a comment.
 	SubmitPending(ctx context.Context, review int64, body string) (Row, error)
 	// RequestReview asks a user for a review. Asking the account itself takes its verdict back:
-	// the forge stops counting it.
+	// the forge stops counting it. The error is ErrAsked if that changed nothing.
 	RequestReview(ctx context.Context, login string) error
 	// Say writes an ordinary comment under the pull request; id is its timeline entry's.
 	Say(ctx context.Context, body string) (id int64, err error)
@@ -156,6 +156,10 @@ type Settler interface {
 	// the server can't, ErrGone if there is no such review.
 	Attach(ctx context.Context, review int64, comment NewComment) error
 }
+
+// ErrAsked says that a request for review changed nothing, as one is there already.
+// It may be older than the verdict that counts: that goes on counting.
+var ErrAsked = errors.New("the review is asked for already, so the server changed nothing")
 
 // ErrUnsupported says that the server has no such endpoint.
 var ErrUnsupported = errors.New("the server can't")

@@ -31,6 +31,8 @@ type run struct {
 	tokens   budget.Counter
 	because  string // of the verdict, for the log
 	doubt    string // see the function of that name
+	seen     *state // what was read last, as long as nothing that takes time came after it
+	ended    bool   // what keeps unread code from being merged is done, or isn't this run's
 	result   Result
 }
 
@@ -39,7 +41,7 @@ type run struct {
 func Review(ctx context.Context, set Settings, env Env) (Result, error) {
 	r := &run{set: set, first: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number), given: given(set, env), tokens: newCounter(set)}
 	r.result = Result{Role: set.Role, DryRun: set.DryRun, Findings: []FindingResult{}, Gate: []string{}, Notes: []string{}}
-	err := r.review(ctx)
+	err := r.end(ctx, r.review(ctx))
 	r.result.Advisory = r.set.Advisory
 	if err != nil {
 		r.result.Outcome = escalation.Failed
@@ -52,15 +54,18 @@ func (r *run) review(ctx context.Context) error {
 	began := r.env.Now()
 	st, err := r.read(ctx)
 	if err != nil {
-		return err
+		r.ended = true // the same would be asked for
+		return unread(err)
 	}
+	r.seen = &st
 	r.result.Head = st.pull.Head
 	if st.pull.Closed {
-		r.result.Outcome = escalation.Closed
+		r.result.Outcome, r.ended = escalation.Closed, true
 		r.note("the pull request is closed")
 		return nil
 	}
 	if r.ownRequest(st.account) {
+		r.ended = true
 		return r.look(ctx, st, began)
 	}
 	if !st.pull.Draft && st.unread == nil && r.remember(st) {
@@ -81,6 +86,7 @@ func (r *run) review(ctx context.Context) error {
 	} else if done, err := r.settledBefore(ctx, &st, began, true); done || err != nil {
 		return err
 	}
+	r.seen = nil
 	m, err := r.gather(ctx, st)
 	if err != nil {
 		return err
@@ -134,7 +140,10 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 	}
 	r.noteLog(st.log)
 	if capped {
-		return true, r.rest(ctx, *st, began)
+		r.seen = nil
+		err := r.rest(ctx, *st, began)
+		r.ended = err == nil
+		return true, err
 	}
 	cur, _ := st.log.Current(r.set.Role)
 	if r.handsOver(st.log) {
@@ -192,6 +201,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 		d := foreseen(action, st.log)
 		cur, _ := st.log.Current(r.set.Role)
 		d.URL = cur.Row.URL
+		r.ended = true
 		r.report(cfg, d)
 		if r.set.DryRun {
 			r.result.Plan = &plan
@@ -199,8 +209,10 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 		}
 		return nil
 	}
+	r.seen = nil
 	p := r.publisher(cfg, st)
 	done, err := p.publish(ctx)
+	r.ended = err == nil || done.Done.Failure == escalation.FailedStopped
 	r.report(cfg, done.Done)
 	for i, f := range r.result.Findings {
 		if f.Where == finding.Inline && (f.State == finding.Resolved || f.State == finding.Reopened) {
@@ -222,7 +234,7 @@ func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.Config {
 	return &escalation.Config{
 		Account: st.account.ID, Login: st.account.Login, Author: st.pull.Author.ID, URL: st.pull.URL, Against: st.pull.Against(), Key: key, Nonce: nonce, Seen: st.log,
-		NoApprove: set.NoApprove, RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
+		NoApprove: set.NoApprove || neverApproves(st.log, set.Role), RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
 		Lock: set.Lock, Times: set.LockTimes,
 	}
 }

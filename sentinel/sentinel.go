@@ -45,6 +45,9 @@ const (
 	KindFindings Kind = "findings"
 	// KindOrphan is a leftover of a job that died while it was posting.
 	KindOrphan Kind = "orphan"
+	// KindHold is a review that requests changes because nobody has judged the head:
+	// it takes the place of an approval that counts no more. It is no verdict of a role.
+	KindHold Kind = "hold"
 )
 
 // State is what became of a review after it was posted.
@@ -79,9 +82,12 @@ type Sentinel struct {
 	Body    string  // hash of the text, see Hash
 	State   State
 	Heard   int64 // newest timeline id that was known when the model was asked; 0: not noted
-	Owed    []Owed
-	Extra   []Field // keys that this version doesn't know, in the order read
-	MAC     string  // see Sign
+	// Official says that the account's verdicts counted for merging when this was posted. A
+	// review takes the mark of a request for review away, which alone would show it later.
+	Official bool
+	Owed     []Owed
+	Extra    []Field // keys that this version doesn't know, in the order read
+	MAC      string  // see Sign
 }
 
 // Against is what a head is compared with. The same head is another change on
@@ -104,6 +110,8 @@ type Field struct{ Key, Value string }
 const (
 	open  = "<!-- review-bot:"
 	close = " -->"
+
+	officialKey = "official"
 )
 
 // ErrNone says that a text carries no sentinel at all, as opposed to a broken one.
@@ -146,6 +154,9 @@ func (s Sentinel) fields() []Field {
 		Field{"body", s.Body},
 		Field{"state", string(s.State)},
 	)
+	if s.Official {
+		list = append(list, Field{officialKey, "1"})
+	}
 	list = append(list, owedFields(s.Owed)...)
 	list = append(list, s.Extra...)
 	return slices.DeleteFunc(list, func(f Field) bool { return f.Value == "" })
@@ -176,7 +187,7 @@ func (s Sentinel) Validate() error {
 		return fmt.Errorf("version %d", s.Version)
 	}
 	switch s.Kind {
-	case KindVerdict, KindFindings, KindOrphan:
+	case KindVerdict, KindFindings, KindOrphan, KindHold:
 	default:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	}
@@ -279,6 +290,10 @@ func (s *Sentinel) set(key, value string) (err error) {
 		s.State = State(value)
 	case "mac":
 		s.MAC = value
+	case officialKey:
+		if s.Official = value == "1"; !s.Official {
+			err = fmt.Errorf("%s %q is not 1", key, value)
+		}
 	default:
 		if strings.HasPrefix(key, owedKey) {
 			s.Owed, err = appendOwed(s.Owed, key, value)

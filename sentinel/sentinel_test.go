@@ -30,7 +30,7 @@ func sentinels(t *rapid.T) Sentinel {
 	s := Sentinel{
 		Role:    rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,9}`).Draw(t, "role"),
 		Version: rapid.IntRange(1, 3).Draw(t, "version"),
-		Kind:    rapid.SampledFrom([]Kind{KindVerdict, KindFindings, KindOrphan}).Draw(t, "kind"),
+		Kind:    rapid.SampledFrom([]Kind{KindVerdict, KindFindings, KindOrphan, KindHold}).Draw(t, "kind"),
 		Round:   rapid.IntRange(0, 40).Draw(t, "round"),
 		Epoch:   rapid.Int64Range(0, 1<<40).Draw(t, "epoch"),
 		Heard:   rapid.Int64Range(0, 1<<40).Draw(t, "heard"),
@@ -40,6 +40,8 @@ func sentinels(t *rapid.T) Sentinel {
 		Body:    maybe("body", hexOf(16)),
 		State:   rapid.SampledFrom([]State{Live, Superseded, Retired}).Draw(t, "state"),
 		MAC:     maybe("mac", hexOf(32)),
+
+		Official: rapid.Bool().Draw(t, "official"),
 	}
 	if s.Kind == KindVerdict {
 		s.Own = rapid.SampledFrom([]Verdict{Approved, RequestChanges, Comment}).Draw(t, "own")
@@ -92,6 +94,9 @@ func TestParseIsStrict(t *testing.T) {
 		{"retired is read", add("state=retired"), true},
 		{"kind findings needs no verdict", "<!-- review-bot:a v=1 kind=findings -->", true},
 		{"kind orphan needs no verdict", "<!-- review-bot:a v=1 kind=orphan -->", true},
+		{"kind hold needs no verdict", "<!-- review-bot:a v=1 kind=hold official=1 -->", true},
+		{"an unknown kind", with("kind=verdict", "kind=held"), false},
+		{"official that isn't 1", add("official=0"), false},
 		{"a role of 64 letters", with("security", strings.Repeat("a", 64)), true},
 		{"a value of 512 letters", add("x=" + strings.Repeat("a", 512)), true},
 

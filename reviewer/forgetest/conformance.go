@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,14 @@ func (l *lab) refused(err error, words string) {
 	l.Helper()
 	if err == nil || !strings.Contains(Outcome(err), words) {
 		l.Errorf("error %v, want one that says %q", err, words)
+	}
+}
+
+// asked fails unless a request for review changed nothing.
+func (l *lab) asked(err error) {
+	l.Helper()
+	if !errors.Is(err, reviewer.ErrAsked) {
+		l.Errorf("error %v, want ErrAsked", err)
 	}
 }
 

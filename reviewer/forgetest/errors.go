@@ -23,6 +23,8 @@ func (v *View) explain(doing string, err error) error {
 		e.Next = "go on without it"
 	case errors.Is(err, reviewer.ErrGone), errors.Is(err, reviewer.ErrNoCommit):
 		e.Next = "run the job again"
+	case errors.Is(err, reviewer.ErrAsked):
+		e.Next = "remove the request on the pull request's page, then run the job again"
 	case !errors.As(err, &refusal):
 	case refusal.Status == http.StatusNoContent:
 		e.Err, e.Next = errors.New(changedNothing), "run the job again"

@@ -75,7 +75,7 @@ var requestFacts = []fact{
 	}},
 	{"a request that stands already changes nothing", approving(), func(l *lab) {
 		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
-		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.asked(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
 		l.wantRows("bot", "REQUEST_REVIEW official")
 		l.entry(escalation.EntryReviewRequest)
 	}},
@@ -114,8 +114,41 @@ var requestFacts = []fact{
 		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
 		l.post("bot", sentinel.Approved, "yes")
 		l.wantRows("bot", "APPROVED official", "REQUEST_REVIEW")
-		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.asked(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
 		l.wantRows("bot", "APPROVED official", "REQUEST_REVIEW")
+		l.judge(open)
+	}},
+	{"a block without inline comments takes the request away, and the account can ask itself again", blocking(), func(l *lab) {
+		l.leavePending()
+		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
+		l.post("bot", sentinel.Approved, "yes")
+		l.asked(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.post("bot", sentinel.RequestChanges, "nobody has judged it")
+		l.wantRows("bot", "APPROVED dismissed", "REQUEST_CHANGES official")
+		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.wantRows("bot", "APPROVED dismissed", "REQUEST_CHANGES", "REQUEST_REVIEW official")
+		l.judge(open)
+	}},
+	{"the author removes the request, and what was taken back counts again: the newest verdict by id", blocking(), func(l *lab) {
+		l.post("bot", sentinel.Approved, "yes", on("though"))
+		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.status(l.RemoveRequest("author", "bot"), http.StatusOK)
+		l.wantRows("bot", "APPROVED official")
+		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.post("bot", sentinel.RequestChanges, "nobody has judged it")
+		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.status(l.RemoveRequest("author", "bot"), http.StatusOK)
+		l.wantRows("bot", "APPROVED dismissed", "REQUEST_CHANGES official")
+		l.judge(rejected)
+	}},
+	{"a comment takes the request away, and the verdicts stay cleared", approving(), func(l *lab) {
+		l.post("bot", sentinel.Approved, "yes")
+		l.must(l.As("author").RequestReview(l.Context(), l.Login("bot")))
+		l.post("bot", sentinel.Comment, "hm")
+		l.wantRows("bot", "APPROVED", "COMMENT")
+		l.must(l.As("author").RequestReview(l.Context(), l.Login("bot")))
+		l.status(l.RemoveRequest("author", "bot"), http.StatusOK)
+		l.wantRows("bot", "APPROVED official", "COMMENT")
 		l.judge(open)
 	}},
 	{"an unofficial reviewer's request is unofficial", approving(), func(l *lab) {

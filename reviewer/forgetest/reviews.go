@@ -203,7 +203,7 @@ func (f *Forge) request(by int64, login string) error {
 	}
 	if newest := f.latest(asked.ID); newest != nil {
 		if newest.state == escalation.RowRequest {
-			return nil
+			return reviewer.ErrAsked
 		}
 		if f.closed {
 			return forbidden("cannot request a re-review on a closed or merged PR")

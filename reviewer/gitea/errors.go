@@ -46,6 +46,8 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Next = "open another pull request: this one has grown too long to be read"
 	case errors.Is(err, errUnchanged), errors.Is(err, errEmpty), errors.Is(err, errHoles), errors.Is(err, errUnread), errors.Is(err, errNotCommit):
 		e.Next = "run the job again; if it happens again, report it with this line"
+	case errors.Is(err, reviewer.ErrAsked):
+		e.Next = "remove the request on the pull request's page, then run the job again"
 	case errors.Is(err, errOther), errors.Is(err, reviewer.ErrAmbiguous):
 		e.Next = "remove that branch or tag"
 	case errors.Is(err, reviewer.ErrNoCommit):

@@ -2,8 +2,10 @@ package gitea
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -154,18 +156,46 @@ func (c *Client) SubmitPending(ctx context.Context, review int64, body string) (
 
 // RequestReview asks a user for a review. Asked of the account itself it clears
 // the mark “official” from its reviews; nothing is deleted, and no admin right is
-// needed.
+// needed. The error is ErrAsked if the server did nothing.
 func (c *Client) RequestReview(ctx context.Context, login string) error {
 	doing := "asking " + login + " for a review of " + c.what()
-	client, err := c.write(ctx)
+	req, err := c.request(ctx, http.MethodPost, c.path("/pulls/%d/requested_reviewers", c.cfg.Number), nil,
+		sdk.PullReviewRequestOptions{Reviewers: []string{login}})
 	if err != nil {
 		return c.explain(doing, "", nil, err)
 	}
-	resp, err := client.CreateReviewRequests(c.cfg.Owner, c.cfg.Name, c.cfg.Number, sdk.PullReviewRequestOptions{Reviewers: []string{login}})
+	raw, err := c.http.Do(req)
 	if err != nil {
+		return c.explain(doing, "", nil, unsure(nil, err))
+	}
+	defer raw.Body.Close()
+	resp := &sdk.Response{Response: raw}
+	switch asked, err := requests(resp); {
+	case err != nil:
 		return c.explain(doing, "write:repository", resp, unsure(resp, err))
+	case asked == 0:
+		return c.explain(doing, "", resp, reviewer.ErrAsked)
 	}
 	return nil
+}
+
+// requests reads how many requests for review were made off the answer. Where the
+// newest row of a reviewer is a request already, the server answers 201 with an empty
+// list, and has done nothing. The SDK doesn't read the list.
+func requests(resp *sdk.Response) (int, error) {
+	if resp.StatusCode/100 != 2 {
+		_, err := outcome(resp, false)
+		return 0, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, fmt.Errorf("reading the answer: %w", err)
+	}
+	var made []json.RawMessage
+	if err := json.Unmarshal(text, &made); err != nil {
+		return 0, fmt.Errorf("the answer is not the JSON expected: %w", err)
+	}
+	return len(made), nil
 }
 
 // Say writes an ordinary comment. It is sent once, whatever comes back.
