@@ -139,7 +139,7 @@ func (b Base) classify(f diff.File, v Versions, bulk map[string]bool) File {
 	case f.Binary:
 		return b.binary(f, v)
 	case pointer(f):
-		return unread(f, "Git LFS keeps its content elsewhere")
+		return unread(f, elsewhere)
 	case b.uncovered(f):
 		return whole(f, v)
 	case b.Rules.Asked(f.Path):
@@ -147,7 +147,7 @@ func (b Base) classify(f diff.File, v Versions, bulk map[string]bool) File {
 	case b.isLock(f):
 		return lock(f, v)
 	case packed(f):
-		return hidden(f, "minified, or data in very long lines")
+		return hidden(f, minified)
 	case b.maybeGenerated(f) && generated(f, v.Old[f.OldPath]):
 		return hidden(f, "generated, says its header in the base branch")
 	case bulk[usual] && !b.Rules.Asked(f.Path):
@@ -158,6 +158,11 @@ func (b Base) classify(f diff.File, v Versions, bulk map[string]bool) File {
 		return File{File: f}
 	}
 }
+
+const (
+	elsewhere = "Git LFS keeps its content elsewhere"
+	minified  = "minified, or data in very long lines"
+)
 
 func unread(f diff.File, why string) File {
 	return File{File: f, Fate: Unread, Why: why, Allow: ignore.Line(f.Path)}
@@ -226,6 +231,12 @@ func whole(f diff.File, v Versions) File {
 		return unread(f, "binary")
 	}
 	f.Hunks, f.Added, f.Deleted, f.Decoded = made.Hunks, made.Added, made.Deleted, made.Decoded
+	switch {
+	case pointer(f):
+		return unread(f, elsewhere)
+	case packed(f):
+		return hidden(f, minified)
+	}
 	f.Note = "shown whole: what it was renamed from isn't reviewed"
 	return File{File: f}
 }

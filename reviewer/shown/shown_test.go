@@ -152,6 +152,12 @@ func TestClassify(t *testing.T) {
 		"the same, not read": {
 			change: change{path: "x.yml", from: "gen/x.yml", before: text(evil), after: text(evil), unknown: true}, globs: "gen/", fate: Unread, why: "renamed",
 		},
+		"a pointer renamed from there": {
+			change: change{path: "x.bin", from: "gen/x.bin", before: text(lfs), after: text(lfs)}, globs: "gen/", fate: Unread, why: "LFS",
+		},
+		"minified, renamed from there": {
+			change: change{path: "x.js", from: "gen/x.js", before: text(long), after: text(long)}, globs: "gen/", fate: Unread, why: "minified",
+		},
 		"renamed": {change: change{path: "b", from: "a", before: text(evil), after: text(evil)}, shows: "renamed from a"},
 	} {
 		t.Run(name, func(t *testing.T) {
