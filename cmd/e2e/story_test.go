@@ -51,7 +51,10 @@ func TestStory(t *testing.T) {
 	pull := s.open(t, giteatest.Files(map[string]string{"query.go": "package app\n\nvar query = input\n"}))
 	s.await(t, "security requests changes", func() bool { return latest(t, pull, s.sonnet).State == "REQUEST_CHANGES" })
 	close(blocked)
-	run := s.success(t, pull.Head)
+	run := s.ended(t, pull.Head)
+	if run.Conclusion != "failure" {
+		t.Errorf("the run that blocks is a %s", run.Conclusion)
+	}
 	if n := s.model.Count(); n != len(roles) {
 		t.Errorf("the model was asked %d times, want once for each role", n)
 	}
@@ -72,9 +75,9 @@ func TestStory(t *testing.T) {
 		t.Errorf("merging is answered %d %q, want a 405 about requested changes", status, message)
 	}
 	states := s.repo.CommitStatuses(t, pull.Head)
-	want := map[string]string{"review / reconcile (pull_request)": "success"}
-	for _, role := range roles {
-		want[check(role)] = "success"
+	// Sonnet's job fails too: its account holds the pull request.
+	want := map[string]string{
+		"review / reconcile (pull_request)": "success", check("gpt"): "success", check("sonnet"): "failure", check("security"): "failure",
 	}
 	if len(states) != len(want) {
 		t.Errorf("commit statuses are %v, want %v", states, want)
@@ -260,8 +263,8 @@ func (s stage) await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A pull request from a fork gets no secrets: nothing is reviewed, the checks are
-// green, and a comment that is no verdict says so.
+// A pull request from a fork gets no secrets: nothing is reviewed, the checks don't
+// pass, and a comment that is no verdict says so.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, modeltest.Sequence())
@@ -271,7 +274,9 @@ func TestFork(t *testing.T) {
 	pull := s.repo.As(stranger).OpenPull(t, giteatest.PullOptions{Head: stranger.Name + ":topic"})
 	run := s.repo.AwaitRun(t, limit, pull.Head)
 	s.repo.ApproveRun(t, s.owner, run.ID)
-	s.success(t, pull.Head)
+	if run := s.ended(t, pull.Head); run.Conclusion != "failure" {
+		t.Errorf("the run without secrets is a %s", run.Conclusion)
+	}
 	for _, role := range roles {
 		log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review ("+role+")").ID)
 		if !strings.Contains(log, "no_secrets, none, 0 findings") {
