@@ -92,6 +92,8 @@ type ForgeFacts struct {
 	Branch Told[BranchFacts] // the base branch
 	Rules  Told[RuleFacts]   // of its protection, which administrators may see only
 
+	NoApprove bool // the settings publish no approval
+
 	// By ids that aren't there.
 	Resolve, Reply, Attach Reply
 	Tree, Contents         Reply
@@ -109,7 +111,8 @@ type RepoFacts struct {
 type BranchFacts struct {
 	Name      string
 	Protected bool
-	Approvals int // that a merge needs
+	Approvals int      // that a merge needs
+	Checks    []string // that a merge needs; nil: none
 }
 
 // RuleFacts is what a branch's protection says about reviews.
@@ -117,6 +120,8 @@ type RuleFacts struct {
 	BlockOnRejected bool
 	Listed          bool // only those on a list are official reviewers
 	Users, Teams    []string
+	KeepsStale      bool // an approval counts after a push
+	BlockOnRequests bool // a request for an official review holds up a merge
 }
 
 // LockTrial is what came of locking the account on a pull request and unlocking it.

@@ -36,7 +36,7 @@ func JudgeForge(f ForgeFacts, lock LockTrial) []Check {
 		return append(checks, unasked("scopes", "the token"), unasked("repository", "the token"), unasked("lock", "the token"))
 	}
 	checks = append(checks, f.scopes()...)
-	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.pull(), f.lock(lock))
+	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.approvals(), f.pull(), f.lock(lock))
 	return append(checks, f.conversations(), f.files())
 }
 
@@ -211,11 +211,11 @@ func (f ForgeFacts) official() Check {
 		found += fmt.Sprintf(" and wants %d %s", b.Approvals, plural(b.Approvals, "approval"))
 	}
 	rules := f.Rules.Value
-	listed := slices.ContainsFunc(rules.Users, func(login string) bool { return strings.EqualFold(login, f.Account.Value.Login) })
+	listed := f.listed()
 	switch {
 	case f.Rules.OK() && rules.Listed && !listed && len(rules.Teams) == 0:
 		return Check{
-			name, Failed, fmt.Sprintf("%s, and its list of approvers leaves %s out: its verdicts aren't official", found, f.who()),
+			name, Failed, fmt.Sprintf("%s, and its list of approvers leaves %s out: its verdicts aren't official, and what it rejects can be merged", found, f.who()),
 			"add " + f.who() + " to the approvers in the branch's protection, or have it go without such a list",
 		}
 	case f.Rules.OK() && !rules.BlockOnRejected:
@@ -234,6 +234,65 @@ func (f ForgeFacts) official() Check {
 		return Check{name, Fine, found + "; verdicts of " + f.who() + " count", ""}
 	}
 	return Check{name, Fine, found + "; a writer's verdict counts, unless a list of approvers leaves it out (administrators see that)", ""}
+}
+
+// guarded reports whether there are rules of the base branch to judge.
+func (f ForgeFacts) guarded() bool {
+	return f.Repository.OK() && f.Branch.OK() && f.Branch.Value.Protected
+}
+
+// checks judges whether a merge waits for the jobs that review. Without that nothing
+// holds it while a job hasn't run, or when one failed.
+func (f ForgeFacts) checks() Check {
+	const name = "required checks"
+	switch b := f.Branch.Value; {
+	case !f.guarded():
+		return unasked(name, "the protected branch")
+	case len(b.Checks) == 0:
+		return Check{
+			name, Warned, fmt.Sprintf("a merge into %s waits for no status check: a job that failed or never ran holds nothing up", b.Name),
+			"require the checks of the review jobs, such as “review / review (ROLE) (pull_request)”, and give these jobs fail-on-block",
+		}
+	default:
+		return Check{name, Fine, fmt.Sprintf("a merge into %s waits for %s; whether these jobs have fail-on-block can't be seen", b.Name, strings.Join(b.Checks, ", ")), ""}
+	}
+}
+
+// approvals judges what the branch's rules make of the account's approvals.
+func (f ForgeFacts) approvals() Check {
+	const name = "approvals"
+	if !f.guarded() {
+		return unasked(name, "the protected branch")
+	}
+	b, rules := f.Branch.Value, f.Rules.Value
+	var found, fixes []string
+	warn := func(what, fix string) { found, fixes = append(found, what), append(fixes, fix) }
+	if b.Approvals > 0 && !f.NoApprove {
+		what := fmt.Sprintf("a merge into %s wants %d %s, and one of %s counts", b.Name, b.Approvals, plural(b.Approvals, "approval"), f.who())
+		if rules.Listed && f.listed() {
+			what += ", as it is on the list of approvers"
+		}
+		warn(what, "give every role that gates no_approve: true (--no-approve), so that people approve")
+	}
+	if f.Rules.OK() && rules.KeepsStale && !f.NoApprove {
+		warn("an approval still counts after a push", "turn on “Dismiss stale approvals” in the branch's protection")
+	}
+	if f.Rules.OK() && rules.BlockOnRequests {
+		warn("requests for official reviews hold up a merge, and "+f.who()+" takes a verdict back by requesting its own",
+			"turn off “Block merge on official review requests” in the branch's protection")
+	}
+	switch {
+	case len(found) > 0:
+		return Check{name, Warned, strings.Join(found, "; "), strings.Join(fixes, "; ")}
+	case f.Rules.OK():
+		return Check{name, Fine, "what the branch's rules make of them is in order", ""}
+	}
+	return Check{name, Fine, "nothing speaks against them; whether they outlive a push administrators see only", ""}
+}
+
+// listed reports whether the account itself is on the branch's list of approvers.
+func (f ForgeFacts) listed() bool {
+	return slices.ContainsFunc(f.Rules.Value.Users, func(login string) bool { return strings.EqualFold(login, f.Account.Value.Login) })
 }
 
 func (f ForgeFacts) pull() Check {

@@ -19,7 +19,7 @@ func sound() ForgeFacts {
 		Account: Told[User]{ok, User{7, "bot"}}, Repository: Told[RepoFacts]{ok, RepoFacts{Pulls: true, Push: true, Admin: true, DefaultBranch: "main"}},
 		RepoWrite: refused, IssueWrite: refused, IssueRead: ok,
 		Pull:    Told[Pull]{ok, Pull{Number: 3, Author: User{8, "alice"}, BaseBranch: "main"}},
-		Branch:  Told[BranchFacts]{ok, BranchFacts{"main", true, 1}},
+		Branch:  Told[BranchFacts]{ok, BranchFacts{"main", true, 0, []string{"review / review (logic) (pull_request)"}}},
 		Rules:   Told[RuleFacts]{ok, RuleFacts{BlockOnRejected: true}},
 		Resolve: refused, Reply: refused, Attach: refused, Tree: ok, Contents: ok,
 	}
@@ -47,26 +47,43 @@ func TestJudgeForge(t *testing.T) {
 		state      CheckState
 		found, fix string
 	}{
-		"on the list": {func(f *ForgeFacts) { f.Rules.Value = RuleFacts{true, true, []string{"BOT"}, nil} }, "official", Fine, "verdicts of bot count", ""},
+		"on the list": {func(f *ForgeFacts) {
+			f.Rules.Value = RuleFacts{BlockOnRejected: true, Listed: true, Users: []string{"BOT"}}
+		}, "official", Fine, "verdicts of bot count", ""},
 		"not on the list": {
-			func(f *ForgeFacts) { f.Rules.Value = RuleFacts{true, true, []string{"ann"}, nil} }, "official", Failed,
-			"its list of approvers leaves bot out", "add bot to the approvers",
+			func(f *ForgeFacts) {
+				f.Rules.Value = RuleFacts{BlockOnRejected: true, Listed: true, Users: []string{"ann"}}
+			}, "official", Failed,
+			"its list of approvers leaves bot out: its verdicts aren't official, and what it rejects can be merged", "add bot to the approvers",
 		},
 		"a list with teams": {
-			func(f *ForgeFacts) { f.Rules.Value = RuleFacts{true, true, nil, []string{"bots", "staff"}} }, "official", Warned,
+			func(f *ForgeFacts) {
+				f.Rules.Value = RuleFacts{BlockOnRejected: true, Listed: true, Teams: []string{"bots", "staff"}}
+			}, "official", Warned,
 			"by a team (bots, staff) if at all", "see that bot is in such a team",
 		},
 		"official already, with teams": {
 			func(f *ForgeFacts) {
-				f.Rules.Value, f.Official = RuleFacts{true, true, nil, []string{"bots"}}, true
+				f.Rules.Value, f.Official = RuleFacts{BlockOnRejected: true, Listed: true, Teams: []string{"bots"}}, true
 			}, "official", Fine,
 			"bot has an official verdict on #3", "",
 		},
-		"may not write":               {func(f *ForgeFacts) { f.Repository.Value.Push = false }, "write access", Failed, "bot may not write to alice/shop", "add bot to the repository's collaborators"},
-		"own":                         {func(f *ForgeFacts) { f.Pull.Value.Author.ID = 7 }, "pull request", Warned, "the account's own", "use another account"},
-		"Forgejo":                     {func(f *ForgeFacts) { f.Version.Value = "15.0.3+gitea-1.22.0" }, "server", Fine, "Forgejo 15.0.3 at", ""},
-		"attaches and never resolves": {func(f *ForgeFacts) { f.Resolve.Absent = true }, "conversations", Fine, "resolve: no, reply: yes, attach: yes; closed ones are marked", ""},
-		"neither":                     {func(f *ForgeFacts) { f.Resolve.Absent, f.Attach.Absent = true, true }, "conversations", Warned, "resolve: no, reply: yes, attach: no", "Gitea resolves since 1.26"},
+		"no checks":             {func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "required checks", Warned, "a merge into main waits for no status check", "fail-on-block"},
+		"checks":                {func(*ForgeFacts) {}, "required checks", Fine, "waits for review / review (logic) (pull_request); whether these jobs have fail-on-block can't be seen", ""},
+		"checks, no protection": {func(f *ForgeFacts) { f.Branch.Value.Protected = false }, "required checks", Skipped, "the protected branch comes first", ""},
+		"approvals wanted":      {func(f *ForgeFacts) { f.Branch.Value.Approvals = 2 }, "approvals", Warned, "wants 2 approvals, and one of bot counts", "no_approve: true"},
+		"approvals, on the list": {func(f *ForgeFacts) {
+			f.Branch.Value.Approvals, f.Rules.Value = 1, RuleFacts{BlockOnRejected: true, Listed: true, Users: []string{"bot"}}
+		}, "approvals", Warned, "as it is on the list of approvers", "no_approve: true"},
+		"approvals, by people":            {func(f *ForgeFacts) { f.Branch.Value.Approvals, f.NoApprove = 2, true }, "approvals", Fine, "in order", ""},
+		"approvals that stay":             {func(f *ForgeFacts) { f.Rules.Value.KeepsStale = true }, "approvals", Warned, "still counts after a push", "Dismiss stale approvals"},
+		"requests hold up":                {func(f *ForgeFacts) { f.Rules.Value.BlockOnRequests = true }, "approvals", Warned, "takes a verdict back by requesting its own", "turn off"},
+		"approvals, not an administrator": {func(f *ForgeFacts) { f.Rules = Told[RuleFacts]{} }, "approvals", Fine, "administrators see only", ""},
+		"may not write":                   {func(f *ForgeFacts) { f.Repository.Value.Push = false }, "write access", Failed, "bot may not write to alice/shop", "add bot to the repository's collaborators"},
+		"own":                             {func(f *ForgeFacts) { f.Pull.Value.Author.ID = 7 }, "pull request", Warned, "the account's own", "use another account"},
+		"Forgejo":                         {func(f *ForgeFacts) { f.Version.Value = "15.0.3+gitea-1.22.0" }, "server", Fine, "Forgejo 15.0.3 at", ""},
+		"attaches and never resolves":     {func(f *ForgeFacts) { f.Resolve.Absent = true }, "conversations", Fine, "resolve: no, reply: yes, attach: yes; closed ones are marked", ""},
+		"neither":                         {func(f *ForgeFacts) { f.Resolve.Absent, f.Attach.Absent = true, true }, "conversations", Warned, "resolve: no, reply: yes, attach: no", "Gitea resolves since 1.26"},
 		"no scope": {func(f *ForgeFacts) {
 			f.RepoWrite = Reply{Status: 403, Text: "token does not have at least one of required scope(s)"}
 		}, "scope repository", Failed, "the token lacks write", "create a token"},
@@ -111,6 +128,29 @@ func TestJudgeForge(t *testing.T) {
 	} {
 		if row := rowOf(t, JudgeForge(sound(), tt.trial), "lock"); row != tt.want {
 			t.Errorf("%s: %+v, want %+v", promise, row, tt.want)
+		}
+	}
+}
+
+func TestJudgeKept(t *testing.T) {
+	const attributes = "# *.txt filter=lfs\n*.psd filter=lfs diff=lfs merge=lfs -text\nart/*.bin filter=lfs\n*.go text\ngen/** linguist-generated\ngen/*.dat filter=lfs\n"
+	const modules = "[submodule \"lib\"]\n\tpath = lib/one\n\turl = ../one\n"
+	for promise, tt := range map[string]struct {
+		attributes, modules string
+		globs               []string
+		state               CheckState
+		found, fix          string
+	}{
+		"none":             {"*.go text\n", "", nil, Fine, "nothing is kept", ""},
+		"all":              {attributes, modules, nil, Warned, "3 kinds of files are kept elsewhere (*.psd, art/*.bin, /lib/one)", `ignore: ["*.psd", "art/*.bin", "/lib/one"]`},
+		"some are ignored": {attributes, modules, []string{"*.psd", "lib/"}, Warned, "1 kind of files is kept elsewhere (art/*.bin)", `ignore: ["art/*.bin"]`},
+		"all are ignored":  {attributes, modules, []string{"*.psd", "/art/*.bin", "/lib/one"}, Fine, "nothing is kept", ""},
+		"a bad glob":       {attributes, modules, []string{"[a"}, Skipped, "the configuration comes first", ""},
+		"many":             {strings.ReplaceAll(attributes, "*.psd", "*.p1 filter=lfs\n*.p2 filter=lfs\n*.p3 filter=lfs\n*.psd"), modules, nil, Warned, "and 1 more", "ignore:"},
+	} {
+		c := JudgeKept([]byte(tt.attributes), []byte(tt.modules), tt.globs)
+		if c.State != tt.state || !strings.Contains(c.Found, tt.found) || !strings.Contains(c.Fix, tt.fix) || (c.Fix == "") != (tt.fix == "") {
+			t.Errorf("%s: %+v, want %s %q %q", promise, c, tt.state, tt.found, tt.fix)
 		}
 	}
 }

@@ -66,12 +66,15 @@ func (c *doctorCmd) Run(w *world, k *kong.Context) error {
 	if c.PR != "" && lockable(facts, set.Lock) {
 		lock = reviewer.TryLock(w.ctx, forge, set.Lock)
 	}
-	checks := reviewer.JudgeForge(facts, lock)
+	configured, cmd, set := c.configured(w.ctx, forge, facts, in, givenBy(k, w.env))
+	facts.NoApprove = set.NoApprove
+	checks := append(reviewer.JudgeForge(facts, lock), configured)
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	configured, cmd, set := c.configured(w.ctx, forge, facts, in, givenBy(k, w.env))
-	checks = append(checks, configured)
+	if configured.State == reviewer.Fine && facts.Branch.OK() {
+		checks = append(checks, kept(w.ctx, forge, facts.Branch.Value.Name, set.Ignore))
+	}
 	if set.PromptFile != "" {
 		checks = append(checks, promptFile(w.ctx, forge, facts, set.PromptFile))
 	}
@@ -143,6 +146,20 @@ func (c *doctorCmd) configured(ctx context.Context, forge *gitea.Client, f revie
 		return fail(err, "correct that line in the branch "+branch)
 	}
 	return row, cmd, set
+}
+
+// kept checks for files of the base branch whose content is elsewhere.
+func kept(ctx context.Context, forge *gitea.Client, branch string, globs []string) reviewer.Check {
+	texts := map[string][]byte{}
+	for _, name := range []string{".gitattributes", ".gitmodules"} {
+		text, err := forge.File(ctx, name, branch)
+		if err != nil && !errors.Is(err, reviewer.ErrNoFile) {
+			found, fix := parts(err, "run doctor again")
+			return reviewer.Check{Name: "unread files", State: reviewer.Warned, Found: found, Fix: fix}
+		}
+		texts[name] = text
+	}
+	return reviewer.JudgeKept(texts[".gitattributes"], texts[".gitmodules"], globs)
 }
 
 // parts are what an error says has happened, and what it says to do about it.

@@ -31,11 +31,15 @@ var neededScopes = []string{"write:repository", "write:issue", "read:user"}
 func newClinic(t *testing.T) clinic {
 	t.Helper()
 	c := clinic{bench: newBench(t, map[string]string{"a.txt": "a\n", ".review-bot.yaml": "model: scripted-1\n"})}
+	c.srv.Call(t, c.owner.Token, http.MethodPatch, "/repos/"+c.repo.FullName()+"/branch_protections/main", map[string]any{
+		"enable_status_check": true, "status_check_contexts": []string{"review / review (logic) (pull_request)"}, "dismiss_stale_approvals": true,
+	}, nil)
 	c.pull = c.open(t, giteatest.Files(map[string]string{"b.txt": "b\n"}))
 	c.model = model(t, modeltest.ByMatch(modeltest.Match{Reply: modeltest.Answer(answer())}), modeltest.Models("scripted-1", "scripted-2"), modeltest.APIKey("key-of-the-model"))
 	c.job = job{map[string]string{
 		"GITHUB_SERVER_URL": c.srv.URL, "GITHUB_REPOSITORY": c.repo.FullName(),
 		"GITEA_TOKEN": c.srv.NewToken(t, c.bot, neededScopes...), "OPENAI_BASE_URL": c.model.URL(), "OPENAI_API_KEY": "key-of-the-model",
+		"REVIEW_BOT_NO_APPROVE": "true",
 	}}
 	return c
 }
@@ -112,16 +116,20 @@ ok    repository          alice/shop, public
 ok    write access        bot may write to alice/shop
 ok    official            the base branch main is protected and wants 1 approval; a writer's verdict
                           counts, unless a list of approvers leaves it out (administrators see that)
+ok    required checks     a merge into main waits for review / review (logic) (pull_request); whether these
+                          jobs have fail-on-block can't be seen
+ok    approvals           nothing speaks against them; whether they outlive a push administrators see only
 ok    pull request        #1 of alice, into main
 ok    lock                the reaction rocket was added to #1 and taken back
 ok    conversations       resolve: yes, reply: no, attach: no
 ok    files               commits are listed, files are read several at once
 ok    configuration       .review-bot.yaml of the branch main is in order
+ok    unread files        nothing is kept in Git LFS or submodules that an approval would need
 ok    model server        http://model/v1 answers
 ok    model               scripted-1 is listed
 ok    structured outputs  accepted (N tokens)
 
-17 ok, 0 warn, 0 FAIL, 0 not looked at
+20 ok, 0 warn, 0 FAIL, 0 not looked at
 `
 
 func TestDoctorOnAGoodSetUp(t *testing.T) {
@@ -231,10 +239,10 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	secretRepo.AddCollaborator(t, c.bot, "write")
 	listed := c.srv.NewRepo(t, c.owner, "listed", giteatest.RepoOptions{Files: map[string]string{"a.txt": "a\n", ".review-bot.yaml": "block_on: hihg\n"}})
 	listed.AddCollaborator(t, boss, "admin")
-	listed.Protect(t, "main", giteatest.Protection{ApprovalsWhitelist: []string{c.owner.Name}, BlockOnRejectedReviews: true})
+	listed.Protect(t, "main", giteatest.Protection{ApprovalsWhitelist: []string{c.owner.Name}, BlockOnRejectedReviews: true, StatusChecks: []string{"review"}})
 	open := c.srv.NewRepo(t, boss, "open", giteatest.RepoOptions{Files: map[string]string{"a.txt": "a\n"}})
 	lax := c.srv.NewRepo(t, boss, "lax", giteatest.RepoOptions{Files: map[string]string{"a.txt": "a\n"}})
-	lax.Protect(t, "main", giteatest.Protection{RequiredApprovals: 2})
+	lax.Protect(t, "main", giteatest.Protection{RequiredApprovals: 2, StatusChecks: []string{"review"}})
 	own := c.repo.As(c.bot)
 	own.Commit(t, "own", "main", giteatest.Files(map[string]string{"c.txt": "c\n"}), "own")
 	ownPull := fmt.Sprint(own.OpenPull(t, giteatest.PullOptions{Head: "own"}).Index)

@@ -54,7 +54,7 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 		return true, fmt.Sprintf("the verdict is about %.7s, and this job is for %.7s — the run for the newer commit counts", r.Head, head)
 	case r.Event == sentinel.RequestChanges:
 		return true, ""
-	case r.Own == sentinel.Comment && !r.Advisory:
+	case (r.Own == sentinel.Comment || r.NotRead() > 0) && !r.Advisory:
 		return true, fmt.Sprintf("%.7s isn't approved: not all of the change was read — see the review", head)
 	case r.Own == sentinel.RequestChanges && r.Outcome != escalation.Waived:
 		return true, ""

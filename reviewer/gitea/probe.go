@@ -124,15 +124,20 @@ func (c *Client) examineBase(ctx context.Context, f *reviewer.ForgeFacts) {
 		})
 	}
 	var is struct {
-		Protected bool   `json:"protected"`
-		Approvals int    `json:"required_approvals"`
-		Rule      string `json:"effective_branch_protection_name"` // administrators are told only
+		Protected bool     `json:"protected"`
+		Approvals int      `json:"required_approvals"`
+		Rule      string   `json:"effective_branch_protection_name"` // administrators are told only
+		Checked   bool     `json:"enable_status_check"`
+		Checks    []string `json:"status_check_contexts"`
 		Commit    struct {
 			ID string `json:"id"`
 		} `json:"commit"`
 	}
 	f.Branch.Reply = c.ask(ctx, question{path: c.path("/branches/%s", (&url.URL{Path: branch}).EscapedPath()), into: &is})
 	f.Branch.Value = reviewer.BranchFacts{Name: branch, Protected: is.Protected, Approvals: is.Approvals}
+	if is.Checked {
+		f.Branch.Value.Checks = is.Checks
+	}
 	if fullSHA.MatchString(is.Commit.ID) {
 		f.Tree = c.ask(ctx, question{path: c.path("/git/trees/%s", is.Commit.ID), query: url.Values{"per_page": {"1"}}, into: new(any)})
 		f.Contents = c.ask(ctx, question{
@@ -153,11 +158,17 @@ func (c *Client) examineRules(ctx context.Context, name string) (is reviewer.Tol
 		Listed          bool     `json:"enable_approvals_whitelist"`
 		Users           []string `json:"approvals_whitelist_username"`
 		Teams           []string `json:"approvals_whitelist_teams"`
+		DismissStale    bool     `json:"dismiss_stale_approvals"`
+		IgnoreStale     bool     `json:"ignore_stale_approvals"`
+		BlockOnRequests bool     `json:"block_on_official_review_requests"`
 	}
 	reply := c.ask(ctx, question{path: c.path("/branch_protections"), into: &rules})
 	for _, r := range rules {
 		if r.Name == name {
-			is.Reply, is.Value = reply, reviewer.RuleFacts{BlockOnRejected: r.BlockOnRejected, Listed: r.Listed, Users: r.Users, Teams: r.Teams}
+			is.Reply, is.Value = reply, reviewer.RuleFacts{
+				BlockOnRejected: r.BlockOnRejected, Listed: r.Listed, Users: r.Users, Teams: r.Teams,
+				KeepsStale: !r.DismissStale && !r.IgnoreStale, BlockOnRequests: r.BlockOnRequests,
+			}
 		}
 	}
 	return is // not OK if there is none: its rules aren't known

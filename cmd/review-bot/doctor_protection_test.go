@@ -1,0 +1,53 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"review-bot/reviewer"
+	"review-bot/reviewer/gitea/giteatest"
+	"review-bot/sentinel"
+)
+
+// A list of approvers that leaves the bot out: the server lets through what the bot
+// rejects, and doctor calls that set-up broken.
+func TestListOfApproversWithoutTheBot(t *testing.T) {
+	t.Parallel()
+	srv := giteatest.Get(t)
+	for promise, tt := range map[string]struct {
+		listed []string
+		bot    string // doctor's row
+		merge  int
+	}{
+		"no list":         {nil, "", http.StatusMethodNotAllowed},
+		"without the bot": {[]string{"owner"}, "its list of approvers leaves", http.StatusOK},
+		"with the bot":    {[]string{"owner", "bot"}, "", http.StatusMethodNotAllowed},
+	} {
+		t.Run(promise, func(t *testing.T) {
+			t.Parallel()
+			b := bench{srv: srv, owner: srv.NewUser(t, giteatest.Unique("owner")), bot: srv.NewUser(t, giteatest.Unique("bot"))}
+			b.repo = srv.NewRepo(t, b.owner, "app", giteatest.RepoOptions{Files: map[string]string{"a.txt": "a\n"}})
+			b.repo.AddCollaborator(t, b.bot, "admin") // who sees the branch's rules
+			names := map[string]string{"owner": b.owner.Name, "bot": b.bot.Name}
+			var list []string
+			for _, name := range tt.listed {
+				list = append(list, names[name])
+			}
+			b.repo.Protect(t, "main", giteatest.Protection{BlockOnRejectedReviews: true, ApprovalsWhitelist: list})
+			pull := b.open(t, giteatest.Files(map[string]string{"b.txt": "one\n"}))
+			j := b.job(pull, says(t, at("b.txt", 1, "one")), "logic")
+			if r := j.result(t); r.Own != sentinel.RequestChanges {
+				t.Fatalf("result is %+v", r)
+			}
+			d, _ := j.doctor(t, "--no-model")
+			row := d.row(t, "official")
+			if (row.State == reviewer.Failed) != (tt.bot != "") || !strings.Contains(row.Found, tt.bot) {
+				t.Errorf("doctor says %+v", row)
+			}
+			if status, message := pull.TryMerge(t, b.owner); status != tt.merge {
+				t.Errorf("merging what the bot rejects is answered %d %q, want %d", status, message, tt.merge)
+			}
+		})
+	}
+}
