@@ -8,18 +8,16 @@ import (
 	"review-bot/sentinel"
 )
 
-// ownRequest reports whether the run was started by the account's own request for
-// its review, which is how it takes a verdict back.
-func (r *run) ownRequest(account User) bool {
-	return r.set.SelfRequested != 0 && r.set.SelfRequested == account.ID
-}
+// selfRequested is what a run says that may only look.
+const selfRequested = "an account's request for its own review started this run, as it takes a verdict back: " +
+	"no model was asked and nothing was written"
 
 // look fills the result with what the forge says of the role now: no model is asked
-// and nothing is written. A run that the account itself has started would otherwise
-// start the next one.
+// and nothing is written. A run that the bot itself has started would otherwise start
+// the next one, and judge next to the run of the push that came before.
 func (r *run) look(ctx context.Context, st state, began time.Time) error {
 	r.result.Outcome, r.result.Event = escalation.Skipped, sentinel.None
-	r.note("the account's own request for review started this run: no model was asked and nothing was written")
+	r.note("%s", selfRequested)
 	if st.unread != nil {
 		return st.unread
 	}

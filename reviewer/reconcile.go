@@ -72,9 +72,9 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	case r.set.DryRun:
 		out.Plan = &plan
 		r.note("nothing was written")
-	case r.ownRequest(st.account):
+	case r.set.SelfRequested:
 		d = unwritten(d)
-		r.note("the account's own request for review started this run: nothing was written")
+		r.note("%s", selfRequested)
 	case needed:
 		var pub escalation.Publication
 		pub, err = r.publisher(cfg, st).publish(ctx)

@@ -64,7 +64,7 @@ func (r *run) review(ctx context.Context) error {
 		r.note("the pull request is closed")
 		return nil
 	}
-	if r.ownRequest(st.account) {
+	if r.set.SelfRequested {
 		r.ended = true
 		return r.look(ctx, st, began)
 	}

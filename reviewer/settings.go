@@ -42,8 +42,9 @@ type Settings struct {
 	Lock         string   // reaction that locks the account; "" for none
 	LockTimes    escalation.LockTimes
 
-	// SelfRequested is the account that has started the run by requesting its own review; 0: none has.
-	SelfRequested int64
+	// SelfRequested says that an account's request for its own review has started the run. The bot's accounts take
+	// verdicts back by that.
+	SelfRequested bool
 }
 
 // Price is what a model costs, per million tokens. Zero: not known.

@@ -71,8 +71,9 @@ func TestStory(t *testing.T) {
 	if !slices.ContainsFunc(blocks, func(r giteatest.Review) bool { return strings.Contains(r.Body, "<!-- review-bot:security ") }) {
 		t.Errorf("no review of security requests changes: %+v", shared)
 	}
-	if status, message := pull.TryMerge(t, s.owner); status != 405 || !strings.Contains(message, "requested changes") {
-		t.Errorf("merging is answered %d %q, want a 405 about requested changes", status, message)
+	// The checks hold it as well as the review, and the server names them first.
+	if status, message := pull.TryMerge(t, s.owner); status != 405 || !strings.Contains(message, "required status checks") {
+		t.Errorf("merging is answered %d %q, want a 405 about required status checks", status, message)
 	}
 	states := s.repo.CommitStatuses(t, pull.Head)
 	// Sonnet's job fails too: its account holds the pull request.
@@ -86,6 +87,12 @@ func TestStory(t *testing.T) {
 		if states[context] != state {
 			t.Errorf("the status %q is %q, want %s; all: %v", context, states[context], state, states)
 		}
+	}
+	for _, role := range roles {
+		s.repo.SetStatus(t, pull.Head, check(role), "success")
+	}
+	if status, message := pull.TryMerge(t, s.owner); status != 405 || !strings.Contains(message, "requested changes") {
+		t.Errorf("with green checks merging is answered %d %q, want a 405 about requested changes", status, message)
 	}
 	// What a later step reads, and what nobody may.
 	log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review (security)").ID)

@@ -67,7 +67,7 @@ func (c *doctorCmd) Run(w *world, k *kong.Context) error {
 		lock = reviewer.TryLock(w.ctx, forge, set.Lock)
 	}
 	configured, cmd, set := c.configured(w.ctx, forge, facts, in, givenBy(k, w.env))
-	facts.NoApprove = set.NoApprove
+	facts.NoApprove = set.NoApprove || c.NoApprove // of a configuration that isn't read the flags are all there is
 	checks := append(reviewer.JudgeForge(facts, lock), configured)
 	if err := w.ctx.Err(); err != nil {
 		return err

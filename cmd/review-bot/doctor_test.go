@@ -116,9 +116,10 @@ ok    repository          alice/shop, public
 ok    write access        bot may write to alice/shop
 ok    official            the base branch main is protected and wants 1 approval; a writer's verdict
                           counts, unless a list of approvers leaves it out (administrators see that)
-ok    required checks     a merge into main waits for review / review (logic) (pull_request); whether these
-                          jobs have fail-on-block can't be seen
-ok    approvals           nothing speaks against them; whether they outlive a push administrators see only
+ok    required checks     a merge into main waits for review / review (logic) (pull_request);
+                          whether these jobs have fail-on-block can't be seen
+ok    approvals           nothing speaks against them; whether they outlive a push administrators
+                          see only
 ok    pull request        #1 of alice, into main
 ok    lock                the reaction rocket was added to #1 and taken back
 ok    conversations       resolve: yes, reply: no, attach: no

@@ -20,7 +20,7 @@ type event struct {
 	pull   int64  // number of the pull request that the event file is about, 0 if none
 	head   string // the pull request's head when it happened, "" if the file doesn't name it
 	fork   string
-	self   int64                      // account that has requested its own review
+	self   bool                       // an account has requested its own review
 	inputs map[string]json.RawMessage // of workflow_dispatch
 }
 
@@ -62,12 +62,9 @@ func (b branch) repo() (id int64, name string) {
 	return b.RepoID, ""
 }
 
-// self is the account that has requested its own review, 0 if that isn't what happened.
-func (p payload) self() int64 {
-	if p.Action != "review_requested" || p.Sender.ID != p.Requested.ID {
-		return 0
-	}
-	return p.Sender.ID
+// self reports whether an account has requested its own review.
+func (p payload) self() bool {
+	return p.Action == "review_requested" && p.Sender.ID != 0 && p.Sender.ID == p.Requested.ID
 }
 
 // fork names the head's repository, if it is another one than the base's.
@@ -120,14 +117,11 @@ func eventHead(env map[string]string, pull int64) string {
 	return ""
 }
 
-// selfRequested is the account whose request for its own review has started the job,
-// 0 if none has.
-func selfRequested(env map[string]string) int64 {
+// selfRequested reports whether an account's request for its own review has started the
+// job.
+func selfRequested(env map[string]string) bool {
 	e, err := readEvent(env)
-	if err != nil || !e.onPull() {
-		return 0
-	}
-	return e.self
+	return err == nil && e.onPull() && e.self
 }
 
 // onPull tells whether the event may be about a pull request. Without a name there

@@ -53,7 +53,7 @@ var exitRows = []exitRow{
 	{written, "not all of the change was read, with `--no-approve`", comment, comment, "", false, 0, 3},
 	{written, "the role is advisory (`--advisory`), whatever it found", comment, comment, "", true, 0, 0},
 	{written, "the verdict is about another commit than the event", approved, approved, older, false, 0, 3},
-	{[]escalation.Outcome{escalation.Skipped}, "there is no verdict: the change is empty, or the account's own request started the job and nothing answers for this commit", "", none, "", false, 0, 3},
+	{[]escalation.Outcome{escalation.Skipped}, "there is no verdict: the change is empty, or an account's request for its own review started the job and nothing answers for this commit", "", none, "", false, 0, 3},
 	{[]escalation.Outcome{escalation.Waived}, "a person dismissed what the role requests", changes, none, "", false, 0, 0},
 	{[]escalation.Outcome{escalation.Waived}, "the role approves, and a person dismissed what another role requests", approved, none, "", false, 0, 0},
 	{[]escalation.Outcome{escalation.Waived}, "not all of the change was read, and a person dismissed what was requested", comment, none, "", false, 0, 3},
