@@ -51,6 +51,7 @@ var arrows = map[string]row{
 	"escalation": {pure: true, ours: []string{"sentinel"}},
 
 	"reviewer/diff":      {pure: true, libs: []string{gitdiff, anchored}},
+	"reviewer/change":    {pure: true, ours: []string{"reviewer/diff"}},
 	"reviewer/untrusted": {pure: true, tests: []string{goldmark}},
 	"reviewer/finding":   {pure: true, ours: []string{"sentinel", "prompts", "reviewer/diff", "reviewer/untrusted"}},
 	"reviewer/ignore":    {pure: true, libs: []string{globs}},
@@ -61,17 +62,17 @@ var arrows = map[string]row{
 	"reviewer": {
 		ours: []string{
 			"sentinel", "prompts", "escalation", "reviewer/diff", "reviewer/untrusted", "reviewer/finding", "reviewer/budget", "reviewer/ignore",
-			"reviewer/shown", "reviewer/thread",
+			"reviewer/change", "reviewer/shown", "reviewer/thread",
 		},
 		libs: []string{conc},
 	},
 
 	// sentinel and escalation: reviewer's interfaces speak their types.
 	"reviewer/gitea": {
-		ours: []string{"sentinel", "escalation", "reviewer", "reviewer/untrusted"},
+		ours: []string{"sentinel", "escalation", "reviewer", "reviewer/change", "reviewer/diff", "reviewer/untrusted"},
 		libs: []string{sdk, conc, retryHTTP},
 	},
-	"reviewer/forgetest":       {ours: []string{"sentinel", "escalation", "reviewer"}},
+	"reviewer/forgetest":       {ours: []string{"sentinel", "escalation", "reviewer", "reviewer/change", "reviewer/diff"}},
 	"reviewer/gitea/giteatest": {libs: []string{sdk, flock}},
 	"reviewer/openai": {
 		ours: []string{"prompts", "reviewer", "reviewer/untrusted"},

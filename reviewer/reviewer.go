@@ -14,6 +14,7 @@ import (
 
 	"review-bot/escalation"
 	"review-bot/prompts"
+	"review-bot/reviewer/change"
 	"review-bot/sentinel"
 )
 
@@ -77,6 +78,15 @@ type Reader interface {
 	// files, submodules are left out. commit is 40 hex digits; the error is ErrNoCommit if there
 	// is none, ErrTooLarge if there are thousands of files.
 	Tree(ctx context.Context, commit string) (map[string]string, error)
+	// Changes is where two commits' trees differ, named as in [Reader.Tree]. The error is
+	// ErrNoCommit without one of them, ErrTooLarge if there is too much to be read.
+	Changes(ctx context.Context, before, after string) (change.Set, error)
+	// HeadRef is the commit that Diff is of; ErrUnsupported where the server doesn't say.
+	HeadRef(ctx context.Context) (string, error)
+	// Ahead counts the commits that lead to commit and not to base.
+	Ahead(ctx context.Context, base, commit string) (int, error)
+	// Blob is a content by its id, in full; ErrTooLarge if the server doesn't give it for its size.
+	Blob(ctx context.Context, id string) ([]byte, error)
 	// Files reads files at a commit, as [Reader.Tree] takes it, in as few requests as the server
 	// can do with. What is missing or no file isn't in the map; without the commit the error is
 	// ErrNoCommit. A symbolic link's content is the path that it names.

@@ -49,7 +49,7 @@ func Between(path string, before, after []byte) File {
 			h.Lines[len(h.Lines)-1].NoNewline = true
 		default:
 			l := Line{Op: op}
-			l.Text, l.CR = code(line[1:])
+			l.Text, l.Raw, l.CR = code(line[1:])
 			switch op {
 			case Add:
 				l.New = n
@@ -133,6 +133,6 @@ func CodeAt(data []byte, line int) (text string, ok bool) {
 	if end < 0 {
 		end = len(data)
 	}
-	text, _ = code(string(data[:end]))
+	text, _, _ = code(string(data[:end]))
 	return text, true
 }

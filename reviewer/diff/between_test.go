@@ -22,7 +22,7 @@ func TestBetween(t *testing.T) {
 				{Op: Context, Old: 3, New: 3, Text: "three"},
 				{Op: Context, Old: 4, New: 4, Text: "four"},
 				{Op: Context, Old: 5, New: 5, Text: "five"},
-				{Op: Delete, Old: 6, Text: "oldÿþ"},
+				{Op: Delete, Old: 6, Text: "oldÿþ", Raw: "old\xff\xfe"},
 				{Op: Delete, Old: 7, Text: "end", NoNewline: true},
 				{Op: Add, New: 6, Text: "new", CR: true},
 				{Op: Add, New: 7},
@@ -149,6 +149,9 @@ func checkBetween(t interface {
 	}
 	for _, h := range f.Hunks {
 		checkContext(t, h)
+	}
+	if back, err := f.Undo(after); f.Decoded == "" && (err != nil || !bytes.Equal(back, before)) {
+		t.Fatalf("undone %q, %v; want %q", back, err, before)
 	}
 	if got, want := apply(t, f, readable(string(before))), readable(string(after)); got != want {
 		t.Fatalf("applied %q, want %q", got, want)

@@ -103,8 +103,8 @@ const (
 	Delete  Op = '-'
 )
 
-// Line is one line of a hunk. Its bytes in the file were Text, then "\r" if CR, then
-// "\n" unless NoNewline (but for invalid UTF-8, see the package's comment).
+// Line is one line of a hunk. Its bytes in the file were Raw, or Text if that is empty;
+// then "\r" if CR, then "\n" unless NoNewline.
 type Line struct {
 	Op Op
 	// Old and New are the line's numbers on both sides, from 1; 0 where it isn't there.
@@ -112,6 +112,8 @@ type Line struct {
 	// Text is without the sign and the line end. It may hold other control characters,
 	// a carriage return in mid-line among them.
 	Text string
+	// Raw is what Text was before what isn't UTF-8 in it was made readable; "" if it was.
+	Raw string
 	// CR: the line ended in CRLF (or, with NoNewline, in a bare CR). It is kept off Text so
 	// that quotes and suggestions compare, and remembered so that a change of nothing
 	// but line ends can be shown.

@@ -66,7 +66,10 @@ func checkDiff(t interface {
 				if !utf8.ValidString(l.Text) || strings.Contains(l.Text, "\n") {
 					t.Fatalf("%q", l.Text)
 				}
-				want := Line{Op: l.Op, Text: l.Text, CR: l.CR, NoNewline: l.NoNewline}
+				if l.Raw != "" && (utf8.ValidString(l.Raw) || readable(l.Raw) != l.Text) {
+					t.Fatalf("%q of %q", l.Text, l.Raw)
+				}
+				want := Line{Op: l.Op, Text: l.Text, Raw: l.Raw, CR: l.CR, NoNewline: l.NoNewline}
 				if l.Op != Add {
 					want.Old = o
 					o++

@@ -156,7 +156,7 @@ func hunk(t *gitdiff.TextFragment) (Hunk, error) {
 	o, n := h.OldStart, h.NewStart
 	for _, tl := range t.Lines {
 		l := Line{NoNewline: tl.NoEOL()}
-		l.Text, l.CR = code(tl.Line)
+		l.Text, l.Raw, l.CR = code(tl.Line)
 		switch tl.Op {
 		case gitdiff.OpAdd:
 			l.Op, l.New = Add, n
@@ -174,10 +174,13 @@ func hunk(t *gitdiff.TextFragment) (Hunk, error) {
 	return h, nil
 }
 
-// code is the text of a line as Line holds it, and whether a carriage return was taken off.
-func code(line string) (text string, cr bool) {
-	text, cr = strings.CutSuffix(strings.TrimSuffix(line, "\n"), "\r")
-	return readable(text), cr
+// code is a line as Line holds it, and whether a carriage return was taken off.
+func code(line string) (text, raw string, cr bool) {
+	raw, cr = strings.CutSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	if text = readable(raw); text == raw {
+		raw = ""
+	}
+	return text, raw, cr
 }
 
 // before says that a hunk ends before another one begins, on both sides.

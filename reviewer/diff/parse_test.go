@@ -159,7 +159,7 @@ func TestParseLines(t *testing.T) {
 		Section: "int f(void)", OldStart: 10, OldLines: 3, NewStart: 10, NewLines: 4,
 		Lines: []Line{
 			{Op: Context, Old: 10, New: 10, Text: "\tx();", CR: true},
-			{Op: Delete, Old: 11, Text: "\toldÿþ();"},
+			{Op: Delete, Old: 11, Text: "\toldÿþ();", Raw: "\told\xff\xfe();"},
 			{Op: Delete, Old: 12, Text: "\tend", NoNewline: true},
 			{Op: Add, New: 11, Text: "\tnew();", CR: true},
 			{Op: Add, New: 12},

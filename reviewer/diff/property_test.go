@@ -111,6 +111,9 @@ func TestParseProperty(t *testing.T) {
 			if got := apply(t, f, old); got != after[name] {
 				t.Fatalf("%s: applied %q, want %q\n%s", name, got, after[name], text)
 			}
+			if got, err := f.Undo([]byte(after[name])); !f.Binary && (err != nil || string(got) != old) {
+				t.Fatalf("%s: undone %q, %v; want %q\n%s", name, got, err, old, text)
+			}
 			checkCommentable(t, f, New, fileLines(after[name]))
 			checkCommentable(t, f, Old, fileLines(old))
 			for _, h := range f.Hunks {

@@ -7,21 +7,60 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"review-bot/reviewer/diff"
 )
 
 // commit is a commit with all its files. It never changes.
 type commit struct {
-	sha    string
-	parent string
-	files  map[string]string
+	sha     string
+	parents []string
+	files   map[string]string // see [Special]
 }
 
-// commit makes a commit on top of parent ("" for a first one), with edits in its
-// files, and returns its id. The same content makes the same id.
-func (f *Forge) commit(parent string, edits map[string]string) string {
+// The modes of files.
+const (
+	regular    diff.Mode = 0o100644
+	executable diff.Mode = 0o100755
+)
+
+// Special is the text of a file that isn't an ordinary one, for everything here that
+// takes files by their texts. A link's text is the path that it names, a submodule's
+// the id of a commit.
+func Special(mode diff.Mode, text string) string {
+	return fmt.Sprintf("%s%06o\x00%s", special, mode, text)
+}
+
+const special = "\x00mode "
+
+// Executable is the text of a file that may be run.
+func Executable(text string) string { return Special(executable, text) }
+
+// Link is the text of a symbolic link.
+func Link(target string) string { return Special(diff.ModeSymlink, target) }
+
+// Submodule is the text of a submodule at a commit.
+func Submodule(commit string) string { return Special(diff.ModeSubmodule, commit) }
+
+// Plain takes the text of a file apart.
+func Plain(text string) (mode diff.Mode, content string) {
+	rest, isSpecial := strings.CutPrefix(text, special)
+	if !isSpecial {
+		return regular, text
+	}
+	digits, content, _ := strings.Cut(rest, "\x00")
+	if _, err := fmt.Sscanf(digits, "%o", &mode); err != nil {
+		panic("forgetest: no mode: " + digits)
+	}
+	return mode, content
+}
+
+// commit makes a commit on top of parents (none for a first one), with edits in the
+// files of the first, and returns its id. The same content makes the same id.
+func (f *Forge) commit(edits map[string]string, parents ...string) string {
 	files := map[string]string{}
-	if parent != "" {
-		maps.Copy(files, f.files(parent))
+	if len(parents) > 0 {
+		maps.Copy(files, f.files(parents[0]))
 	}
 	for path, text := range edits {
 		if text == Gone {
@@ -31,14 +70,14 @@ func (f *Forge) commit(parent string, edits map[string]string) string {
 		}
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", parent)
+	fmt.Fprintf(h, "%s\n", strings.Join(parents, " "))
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(h, "%q %q\n", path, files[path])
 	}
 	sha := hex.EncodeToString(h.Sum(nil))[:40]
 	if !f.has(sha) {
 		f.forgotten = slices.DeleteFunc(slices.Clone(f.forgotten), func(old string) bool { return old == sha })
-		f.history = append(f.history, commit{sha, parent, files})
+		f.history = append(f.history, commit{sha, parents, files})
 	}
 	return sha
 }
@@ -54,6 +93,29 @@ func (f *Forge) find(sha string) *commit {
 	return nil
 }
 
+// ancestors are all commits that lead to sha, itself among them.
+func (f *Forge) ancestors(sha string) map[string]bool {
+	all := map[string]bool{}
+	for next := []string{sha}; len(next) > 0; next = next[1:] {
+		if c := f.find(next[0]); c != nil && !all[c.sha] {
+			all[c.sha] = true
+			next = append(next, c.parents...)
+		}
+	}
+	return all
+}
+
+// mergeBaseOf is the newest commit that leads to both.
+func (f *Forge) mergeBaseOf(a, b string) string {
+	left, right := f.ancestors(a), f.ancestors(b)
+	for _, c := range slices.Backward(f.history) { // parents come first
+		if left[c.sha] && right[c.sha] {
+			return c.sha
+		}
+	}
+	return ""
+}
+
 // files are those of a commit that exists.
 func (f *Forge) files(sha string) map[string]string { return f.find(sha).files }
 
@@ -65,13 +127,15 @@ func (f *Forge) resolve(ref string) *commit {
 		return f.find(ref)
 	case ref == headBranch:
 		return f.find(f.head)
-	default:
+	case ref == f.baseBranch:
 		return f.find(f.base)
+	default:
+		return f.find(f.main)
 	}
 }
 
 const (
-	baseBranch = "main"
+	mainBranch = "main"
 	headBranch = "topic"
 )
 

@@ -2,48 +2,181 @@ package forgetest
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+
+	"review-bot/reviewer/diff"
 )
 
 const diffContext = 3
 
-// diff is the difference between two trees in git's form, with one hunk for each
-// file: from its first changed line to the last.
-func diff(from, to map[string]string) []byte {
+// textOf is the difference between two trees in git's form, with one hunk for each
+// file: from its first changed line to the last. A file that has gone and one that
+// has come with the same content are one that was renamed.
+func textOf(from, to map[string]string) []byte {
 	var b strings.Builder
+	renamed := renames(from, to)
+	left := map[string]bool{}
+	for _, old := range renamed {
+		left[old] = true
+	}
 	for _, path := range paths(from, to) {
-		if differ(from, to, path) {
+		old, isNew := renamed[path]
+		switch {
+		case left[path] || !differ(from, to, path):
+		case isNew:
+			renameDiff(&b, old, path, from, to)
+		default:
 			fileDiff(&b, path, from, to)
 		}
 	}
 	return []byte(b.String())
 }
 
-func fileDiff(b *strings.Builder, path string, from, to map[string]string) {
-	was, had := from[path]
-	is, has := to[path]
-	fmt.Fprintf(b, "diff --git a/%s b/%s\n", path, path)
-	older, newer := "a/"+path, "b/"+path
-	switch {
-	case !had:
-		fmt.Fprintf(b, "new file mode 100644\nindex 0000000..%s\n", blob(is))
-		older = "/dev/null"
-	case !has:
-		fmt.Fprintf(b, "deleted file mode 100644\nindex %s..0000000\n", blob(was))
-		newer = "/dev/null"
-	default:
-		fmt.Fprintf(b, "index %s..%s 100644\n", blob(was), blob(is))
+// renames are the old names of files that were renamed without a change of content, as
+// git finds them: those of the same name in another folder first.
+func renames(from, to map[string]string) map[string]string {
+	gone := map[string][]string{}
+	for _, name := range paths(from) {
+		mode, content := Plain(from[name])
+		if _, stays := to[name]; !stays && content != "" && mode == regular {
+			gone[content] = append(gone[content], name)
+		}
 	}
-	if was == is {
-		return // an empty file came or went
+	found := map[string]string{}
+	for _, sameBase := range []bool{true, false} {
+		for _, name := range paths(to) {
+			_, had := from[name]
+			mode, content := Plain(to[name])
+			if _, done := found[name]; had || done || mode != regular && mode != executable {
+				continue
+			}
+			i := slices.IndexFunc(gone[content], func(old string) bool { return !sameBase || path.Base(old) == path.Base(name) })
+			if i >= 0 {
+				found[name] = gone[content][i]
+				gone[content] = slices.Delete(slices.Clone(gone[content]), i, i+1)
+			}
+		}
 	}
-	fmt.Fprintf(b, "--- %s\n+++ %s\n", older, newer)
-	hunk(b, strings.SplitAfter(was, "\n"), strings.SplitAfter(is, "\n"))
+	return found
 }
 
-// blob is an id as an index line has it, in a small repository.
-func blob(text string) string { return blobID(text)[:7] }
+func renameDiff(b *strings.Builder, old, name string, from, to map[string]string) {
+	fmt.Fprintf(b, "diff --git %s %s\n", quoted("a/"+old), quoted("b/"+name))
+	was, _ := Plain(from[old])
+	if is, _ := Plain(to[name]); is != was {
+		fmt.Fprintf(b, "old mode %06o\nnew mode %06o\n", was, is)
+	}
+	fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", quoted(old), quoted(name))
+}
+
+func fileDiff(b *strings.Builder, path string, from, to map[string]string) {
+	old, had := from[path]
+	now, has := to[path]
+	was, _ := Plain(old)
+	is, _ := Plain(now)
+	switch {
+	case !had:
+		oneDiff(b, path, nil, &now)
+	case !has:
+		oneDiff(b, path, &old, nil)
+	case was&kindOf != is&kindOf: // all of the one, then all of the other
+		oneDiff(b, path, &old, nil)
+		oneDiff(b, path, nil, &now)
+	default:
+		oneDiff(b, path, &old, &now)
+	}
+}
+
+// kindOf are the bits of a mode that tell files, links and submodules apart.
+const kindOf diff.Mode = 0o170000
+
+// oneDiff is a file before and after; nil: there was none.
+func oneDiff(b *strings.Builder, path string, before, after *string) {
+	fmt.Fprintf(b, "diff --git %s %s\n", quoted("a/"+path), quoted("b/"+path))
+	older, newer := quoted("a/"+path), quoted("b/"+path)
+	var was, is string
+	var wasMode, isMode diff.Mode
+	wasID, isID := strings.Repeat("0", 7), strings.Repeat("0", 7)
+	if before != nil {
+		wasMode, was = Plain(*before)
+		was, wasID = shownAs(wasMode, was), idOf(*before)[:7]
+	}
+	if after != nil {
+		isMode, is = Plain(*after)
+		is, isID = shownAs(isMode, is), idOf(*after)[:7]
+	}
+	index := fmt.Sprintf("index %s..%s", wasID, isID)
+	switch {
+	case before == nil:
+		fmt.Fprintf(b, "new file mode %06o\n", isMode)
+		older = "/dev/null"
+	case after == nil:
+		fmt.Fprintf(b, "deleted file mode %06o\n", wasMode)
+		newer = "/dev/null"
+	case wasMode != isMode:
+		fmt.Fprintf(b, "old mode %06o\nnew mode %06o\n", wasMode, isMode)
+	default:
+		index += fmt.Sprintf(" %06o", isMode)
+	}
+	if before != nil && after != nil && was == is {
+		return // the mode alone
+	}
+	b.WriteString(index + "\n")
+	switch {
+	case was == is: // an empty file came or went
+	case strings.Contains(was, "\x00") || strings.Contains(is, "\x00"):
+		fmt.Fprintf(b, "Binary files %s and %s differ\n", older, newer)
+	default:
+		fmt.Fprintf(b, "--- %s\n+++ %s\n", tabbed(older), tabbed(newer))
+		hunk(b, strings.SplitAfter(was, "\n"), strings.SplitAfter(is, "\n"))
+	}
+}
+
+// shownAs is what git shows of a content; of a submodule it makes a line up.
+func shownAs(mode diff.Mode, content string) string {
+	if mode == diff.ModeSubmodule {
+		return "Subproject commit " + content + "\n"
+	}
+	return content
+}
+
+// quoted is a name as git writes it: with control characters, quotes and backslashes
+// escaped, and bytes from 0x80 on as they are, since the server sets core.quotePath off.
+func quoted(name string) string {
+	var b strings.Builder
+	special := false
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			special = true
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c == 0x7f:
+			special = true
+			if short, ok := map[byte]string{'\a': `\a`, '\b': `\b`, '\t': `\t`, '\n': `\n`, '\v': `\v`, '\f': `\f`, '\r': `\r`}[c]; ok {
+				b.WriteString(short)
+			} else {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	if special {
+		return `"` + b.String() + `"`
+	}
+	return b.String()
+}
+
+// tabbed is a name as git writes it before a hunk: one with a blank ends in a tab.
+func tabbed(name string) string {
+	if strings.Contains(name, " ") && !strings.HasPrefix(name, `"`) {
+		return name + "\t"
+	}
+	return name
+}
 
 func hunk(b *strings.Builder, was, is []string) {
 	was, is = trimEmpty(was), trimEmpty(is)

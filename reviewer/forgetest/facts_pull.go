@@ -139,7 +139,7 @@ var pullFacts = []fact{
 				delete(head, path)
 			}
 		}
-		if want := diff(BaseFiles(), head); !bytes.Equal(withoutIndex(got), withoutIndex(want)) {
+		if want := textOf(BaseFiles(), head); !bytes.Equal(withoutIndex(got), withoutIndex(want)) {
 			l.Errorf("diff\n%s\nwant\n%s", got, want)
 		}
 	}},

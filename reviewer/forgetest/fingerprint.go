@@ -45,7 +45,7 @@ func (f *Forge) Fingerprint() Fingerprint {
 
 	var p Fingerprint
 	b := make([]byte, 0, 8192)
-	b = text(b, f.title, f.body, f.base, f.mergeBase, f.head, f.ref)
+	b = text(b, f.title, f.body, f.baseBranch, f.base, f.main, f.mergeBase, f.head, f.ref)
 	b = number(b, flag(f.closed), int64(len(f.pushes)))
 	for _, push := range f.pushes {
 		b = text(number(b, push.by), push.old, push.new, push.mergeBase)

@@ -20,7 +20,9 @@ type Forge struct {
 	title       string
 	body        string
 	closed      bool
+	baseBranch  string
 	base        string // tip of the base branch
+	main        string // tip of the default branch
 	mergeBase   string
 	head        string // tip of the pull request's branch
 	ref         string // head as the server's background work knows it
@@ -84,6 +86,7 @@ const (
 	entryPush   escalation.EntryKind = "pull_push"
 	entryClose  escalation.EntryKind = "close"
 	entryTitle  escalation.EntryKind = "change_title"
+	entryTarget escalation.EntryKind = "change_target_branch"
 	autoDismiss                      = "New commits pushed, approval review dismissed automatically according to repository settings"
 )
 
@@ -109,9 +112,9 @@ func New(o Options) *Forge {
 	}
 	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, noResolve: o.NoResolve, attach: o.Attach, page: o.Page}
 	f.Protect(o.Protection)
-	f.base = f.commit("", o.Base)
-	f.mergeBase = f.base
-	f.head = f.commit(f.base, o.Head)
+	f.base = f.commit(o.Base)
+	f.baseBranch, f.main, f.mergeBase = mainBranch, f.base, f.base
+	f.head = f.commit(o.Head, f.base)
 	f.ref = f.head
 	f.pushEntry(f.site.author, f.head)
 	return f

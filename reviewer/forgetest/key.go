@@ -18,7 +18,7 @@ func (f *Forge) Key() string {
 // Dump is what the key is made of, for people.
 func (f *Forge) Dump() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pull %q %q closed=%t base=%s mergebase=%s head=%s ref=%s\n", f.title, f.body, f.closed, f.base, f.mergeBase, f.head, f.ref)
+	fmt.Fprintf(&b, "pull %q %q closed=%t base=%s %s main=%s mergebase=%s head=%s ref=%s\n", f.title, f.body, f.closed, f.baseBranch, f.base, f.main, f.mergeBase, f.head, f.ref)
 	fmt.Fprintf(&b, "server noresolve=%t attach=%t\n", f.site.noResolve, f.site.attach)
 	for _, sha := range f.forgotten {
 		fmt.Fprintf(&b, "forgotten %s\n", sha)

@@ -27,7 +27,7 @@ func (f *Forge) Push(by string, files map[string]string) string {
 // (the timeline's entry, stale marks, dismissals) is left for EndPush; on a real
 // server it takes up to two seconds.
 func (f *Forge) BeginPush(by string, files map[string]string) string {
-	return f.move(by, f.commit(f.head, files), f.mergeBase)
+	return f.move(by, f.commit(files, f.head), f.mergeBase)
 }
 
 // MergeBase is [Forge.BeginPush] with the base branch's news merged in.
@@ -42,7 +42,7 @@ func (f *Forge) MergeBase(by string) string {
 			}
 		}
 	}
-	return f.move(by, f.commit(f.head, news), f.base)
+	return f.move(by, f.commit(news, f.head, f.base), f.base)
 }
 
 func (f *Forge) move(by, sha, mergeBase string) string {
@@ -93,8 +93,36 @@ func (f *Forge) pushEntry(by int64, sha string) {
 
 // PushBase makes a commit on the base branch. Nothing else changes by that.
 func (f *Forge) PushBase(files map[string]string) string {
-	f.base = f.commit(f.base, files)
+	wasMain := f.baseBranch == mainBranch
+	if f.base = f.commit(files, f.base); wasMain {
+		f.main = f.base
+	}
 	return f.base
+}
+
+// Rewrite replaces the pull request's branch by a commit on top of another one, as a
+// forced push does; see [Forge.BeginPush].
+func (f *Forge) Rewrite(by, from string, files map[string]string) string {
+	sha := f.commit(files, from)
+	return f.move(by, sha, f.mergeBaseOf(f.base, sha))
+}
+
+// MoveRef is the first part of the server's background work for all pushes so far: it
+// gives the diff of the new head from then on. The merge base follows with the rest.
+func (f *Forge) MoveRef() {
+	for _, p := range f.pushes {
+		f.ref = p.new
+	}
+}
+
+// Retarget makes a branch at a commit, and makes it the base branch.
+func (f *Forge) Retarget(by, branch, at string) {
+	f.baseBranch, f.base = branch, at
+	f.mergeBase = f.mergeBaseOf(f.base, f.head)
+	// The server writes the entries of pushes anew.
+	f.comments = slices.DeleteFunc(slices.Clone(f.comments), func(c comment) bool { return c.kind == entryPush })
+	f.addComment(comment{kind: entryTarget, author: f.user(by).ID})
+	f.pushEntry(f.user(by).ID, f.head)
 }
 
 // Dismiss dismisses a review; priors: all others of its author, too, as the pull

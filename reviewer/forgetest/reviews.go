@@ -115,8 +115,8 @@ func (f *Forge) canComment(r *review, file string, line int) bool {
 	if at == nil {
 		return false
 	}
-	text, ok := at.files[file]
-	return !ok || line <= lineCount(text)
+	content, ok := contentOf(at.files, file)
+	return !ok || line <= lineCount(string(content))
 }
 
 // submit publishes the account's pending review, or a new one if it has none.

@@ -94,7 +94,7 @@ func (v *View) Pull(ctx context.Context) (reviewer.Pull, error) {
 	return request(ctx, v, GetPull, "reading "+v.what(), func(f *Forge) (reviewer.Pull, error) {
 		return reviewer.Pull{
 			Number: f.site.number, Title: f.title, Body: f.body, Author: f.named(f.site.author), URL: f.url(), Repo: f.site.url + "/" + f.site.repo,
-			Head: f.head, Base: f.base, BaseBranch: baseBranch, MergeBase: f.mergeBase, Closed: f.closed, Draft: f.draft(),
+			Head: f.head, Base: f.base, BaseBranch: f.baseBranch, MergeBase: f.mergeBase, Closed: f.closed, Draft: f.draft(),
 		}, nil
 	})
 }
@@ -106,7 +106,7 @@ func (f *Forge) url() string {
 // Diff reads the pull request's diff.
 func (v *View) Diff(ctx context.Context) ([]byte, error) {
 	return request(ctx, v, GetDiff, "reading the diff of "+v.what(), func(f *Forge) ([]byte, error) {
-		return diff(f.files(f.mergeBase), f.files(f.head)), nil
+		return textOf(f.files(f.mergeBaseOf(f.mergeBase, f.ref)), f.files(f.ref)), nil
 	})
 }
 
@@ -115,8 +115,8 @@ func (v *View) File(ctx context.Context, path, ref string) ([]byte, error) {
 	doing := fmt.Sprintf("reading %s at %s of %s", path, ref, v.forge.site.repo)
 	return request(ctx, v, GetFile, doing, func(f *Forge) ([]byte, error) {
 		if c := f.resolve(ref); c != nil {
-			if text, ok := c.files[path]; ok {
-				return []byte(text), nil
+			if content, ok := contentOf(c.files, path); ok {
+				return content, nil
 			}
 		}
 		return nil, reviewer.ErrNoFile
