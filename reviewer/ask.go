@@ -32,7 +32,7 @@ func question(s Settings, t texts) string {
 	}
 	for _, part := range []string{
 		s.Model, sample.System, sample.Task, string(s.BlockOn), fmt.Sprint(prompts.SchemaVersion), fmt.Sprint(s.Advisory),
-		strings.Join(s.Ignore, "\n"), fmt.Sprint(s.MaxTokens, s.MaxCalls),
+		strings.Join(s.Ignore, "\n"), string(t.attributes), fmt.Sprint(s.MaxTokens, s.MaxCalls),
 	} {
 		fmt.Fprintf(h, "%d\n%s\n", len(part), part)
 	}

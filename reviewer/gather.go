@@ -9,8 +9,11 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"review-bot/escalation"
+	"review-bot/reviewer/change"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/finding"
+	"review-bot/reviewer/ignore"
+	"review-bot/reviewer/shown"
 	"review-bot/reviewer/untrusted"
 	"review-bot/sentinel"
 )
@@ -114,20 +117,25 @@ func (s *state) complete(ctx context.Context, forge Reader, key sentinel.Key) er
 // material is what the model is shown of the pull request, secrets masked.
 type material struct {
 	title, body string
-	diff        diff.Diff
-	masked      int // values that looked like secrets
+	diff        diff.Diff    // all files, as far as they can be shown
+	files       []shown.File // the same
+	unproven    string       // why an approval wouldn't be of the whole change, see wholeChange; "" if it would
+	masked      int          // values that looked like secrets
 	earlier     []finding.Earlier
 }
 
-// gather reads what the model is shown, and what the role has found before.
-func (r *run) gather(ctx context.Context, st state) (material, error) {
+// gather reads what the model is shown, and what the role has found before. The merge
+// base may be corrected meanwhile.
+func (r *run) gather(ctx context.Context, st *state) (material, error) {
 	var m material
 	var earlier []finding.Earlier
 	var materialErr, earlierErr error
+	pull := st.pull
 	var wg conc.WaitGroup
-	wg.Go(func() { m, materialErr = readMaterial(ctx, r.env.Forge, st.pull, r.env.Secrets) })
-	wg.Go(func() { earlier, earlierErr = r.recall(ctx, st) })
+	wg.Go(func() { m, materialErr = r.readMaterial(ctx, &pull) })
+	wg.Go(func() { earlier, earlierErr = r.recall(ctx, *st) })
 	wg.Wait()
+	st.pull = pull
 	if err := cmp.Or(materialErr, earlierErr); err != nil {
 		return material{}, err
 	}
@@ -157,25 +165,71 @@ func told(earlier []finding.Earlier) string {
 // attributesPath is the file that says which files are generated or vendored.
 const attributesPath = ".gitattributes"
 
-// readMaterial reads the diff.
-//
-// Secrets are masked in it before it is taken apart, so that a quote of a masked
-// line still finds its line.
-func readMaterial(ctx context.Context, forge Reader, pull Pull, secrets *untrusted.Masker) (material, error) {
-	var m material
-	data, err := forge.Diff(ctx)
+// readMaterial reads what the pull request changes, and decides what of it is shown.
+// Secrets are masked in the texts only, once these were held against the contents: a
+// quote of a masked line still finds its line, and names stay what they are.
+func (r *run) readMaterial(ctx context.Context, pull *Pull) (material, error) {
+	whole, err := r.readWhole(ctx, pull)
 	if err != nil {
 		return material{}, err
 	}
+	m := material{unproven: whole.unproven}
 	var inTitle, inBody int
-	m.title, inTitle = secrets.Mask(shortened(pull.Title, maxDescription))
-	m.body, inBody = secrets.Mask(shortened(pull.Body, maxDescription))
-	masked, inDiff := secrets.Mask(string(data))
-	m.masked = inTitle + inBody + inDiff
-	if m.diff, err = diff.Parse([]byte(masked)); err != nil {
-		return material{}, &Error{
-			Doing: "reading the diff of " + pull.URL, Err: err, Next: "report it with this line: the server's diff isn't understood",
+	m.title, inTitle = r.env.Secrets.Mask(shortened(pull.Title, maxDescription))
+	m.body, inBody = r.env.Secrets.Mask(shortened(pull.Body, maxDescription))
+	m.masked = inTitle + inBody
+	if m.files, err = r.classify(ctx, *pull, whole.diff.Files); err != nil {
+		return material{}, err
+	}
+	for i, f := range m.files {
+		if whole.match.Unclear(f.File) && f.Fate == shown.Shown {
+			m.files[i].Fate, m.files[i].Why = shown.Unread, "its name can't be told from another one's"
+		}
+	}
+	m.masked += mask(m.files, r.env.Secrets)
+	for _, f := range m.files {
+		m.diff.Files = append(m.diff.Files, f.File)
+	}
+	for _, u := range whole.match.Untold {
+		if !slices.ContainsFunc(m.files, func(f shown.File) bool { return change.Form(f.Path) == u.Path }) {
+			m.files = append(m.files, shown.File{File: diff.File{Path: u.Path, OldPath: u.Path, Status: diff.Modified}, Fate: shown.Unread, Why: u.Why})
 		}
 	}
 	return m, nil
+}
+
+// classify decides which of some files are shown, by the base branch's rules and by the
+// contents that these need.
+func (r *run) classify(ctx context.Context, pull Pull, files []diff.File) ([]shown.File, error) {
+	rules, err := ignore.New(r.set.Ignore, r.texts.attributes)
+	if err != nil {
+		return nil, &Error{Doing: "reading the globs of files to ignore", Err: err, Next: "correct --ignore"}
+	}
+	base := shown.Base{Rules: rules}
+	old, current := base.Wanted(files)
+	var v shown.Versions
+	var tree map[string]string
+	var treeErr, oldErr, newErr error
+	var wg conc.WaitGroup
+	wg.Go(func() { tree, treeErr = r.env.Forge.Tree(ctx, pull.MergeBase) })
+	wg.Go(func() { v.Old, oldErr = r.env.Forge.Files(ctx, old, pull.MergeBase) })
+	wg.Go(func() { v.New, newErr = r.env.Forge.Files(ctx, current, pull.Head) })
+	wg.Wait()
+	if errors.Is(treeErr, ErrTooLarge) {
+		treeErr = nil
+	} else {
+		base.Has = func(path string) bool { _, has := tree[path]; return has }
+	}
+	return base.Classify(files, v), cmp.Or(treeErr, oldErr, newErr)
+}
+
+// mask masks the secrets in the lines of files, and counts them.
+func mask(files []shown.File, secrets *untrusted.Masker) int {
+	total := 0
+	for i := range files {
+		var n int
+		files[i].File, n = maskedFile(files[i].File, secrets)
+		total += n
+	}
+	return total
 }

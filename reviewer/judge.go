@@ -22,7 +22,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 		return escalation.Verdict{}, err
 	}
 	for _, f := range s.unread {
-		r.result.NotReviewed = append(r.result.NotReviewed, NotReviewed(f))
+		r.result.NotReviewed = append(r.result.NotReviewed, NotReviewed{Path: f.Path, Why: f.Why, LeftOut: f.LeftOut, Allow: f.Allow})
 	}
 	calls, err := r.calls(m, s)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *run) verdict(st state, look escalation.Look, m material, s scope, calls
 	for i := range v.Comments {
 		v.Comments[i].Body = r.env.Secrets.RedactMarkdown(v.Comments[i].Body)
 	}
-	if s.left || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
+	if s.left || s.again || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
 		// Next time all is looked at again: what had no room must not be forgotten.
 		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})
 	}

@@ -3,6 +3,7 @@ package reviewer
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -87,7 +88,12 @@ func (r *run) review(ctx context.Context) error {
 		return err
 	}
 	r.seen = nil
-	m, err := r.gather(ctx, st)
+	m, err := r.gather(ctx, &st)
+	if moved := new(movedError); errors.As(err, &moved) {
+		r.result.Outcome = escalation.HeadMoved
+		r.note("%v", moved)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"review-bot/reviewer/budget"
+	"review-bot/reviewer/change"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/finding"
-	"review-bot/reviewer/ignore"
-	"review-bot/reviewer/untrusted"
+	"review-bot/reviewer/shown"
 )
 
 // scope is what of the pull request a role looks at in a round: all of its diff,
@@ -22,40 +22,44 @@ import (
 type scope struct {
 	parts  []budget.Part
 	unread []finding.Unread
-	left   bool   // something had no room, so the role can't say that all is well
-	since  string // commit that was looked at before; "" for the whole diff
-	whole  string // why the whole diff is looked at again; "" in a first round
+	left   bool     // something had no room, so the role can't say that all is well
+	hidden []string // what can't be shown, so it can't either
+	again  bool     // all is to be looked at again next time
+	since  string   // commit that was looked at before; "" for the whole diff
+	whole  string   // why the whole diff is looked at again; "" in a first round
 }
 
-// maxDelta is how many of the pull request's files may have changed since the
-// last round for only these to be read.
+// maxDelta is how many files may have changed since the last round for only these
+// to be read.
 const maxDelta = 300
 
 // scopeOf decides what the role looks at. room is how many tokens of a request
 // are left for the diff.
 func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scope, error) {
-	rules, err := ignore.New(r.set.Ignore, r.texts.attributes)
-	if err != nil {
-		return scope{}, &Error{Doing: "reading the globs of files to ignore", Err: err, Next: "correct --ignore"}
-	}
 	var s scope
 	var files []diff.File
-	for _, f := range m.diff.Files {
-		why := rules.Why(f.Path)
-		if why != "" {
-			s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: why, LeftOut: true})
+	for _, f := range m.files {
+		if f.Fate == shown.Shown {
+			files = append(files, f.File)
 			continue
 		}
-		if f.Binary {
-			s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: "binary"})
+		s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: f.Why, LeftOut: f.Fate == shown.LeftOut, Allow: f.Allow})
+		if f.Fate == shown.Unread {
+			s.hidden = append(s.hidden, f.Path)
+			files = append(files, f.File) // a header, and lines that say what the change is
 		}
-		files = append(files, f)
 	}
-	if s.since, s.whole, files, err = r.delta(ctx, st, files); err != nil {
+	if m.unproven != "" {
+		s.hidden = append(s.hidden, "")
+		s.unread = append(s.unread, finding.Unread{Path: "the whole change", Why: m.unproven})
+	}
+	d, err := r.delta(ctx, st, m, files)
+	if err != nil {
 		return scope{}, err
 	}
+	s.since, s.whole, s.again = d.since, d.whole, d.again
 	var left []budget.Left
-	s.parts, left = budget.Plan(files, classOf, r.tokens.Count, room, r.set.MaxCalls)
+	s.parts, left = budget.Plan(d.files, classOf, r.tokens.Count, room, r.set.MaxCalls)
 	for _, l := range left {
 		s.left = true
 		s.unread = append(s.unread, finding.Unread{Path: l.Path, Why: l.Why})
@@ -70,7 +74,7 @@ func (s scope) reviewed() int {
 	paths := map[string]bool{}
 	for _, part := range s.parts {
 		for _, f := range part.Files {
-			if !f.Binary {
+			if !slices.Contains(s.hidden, f.Path) {
 				paths[f.Path] = true
 			}
 		}
@@ -81,43 +85,76 @@ func (s scope) reviewed() int {
 // partialField is what the role's sentinel notes for its next round.
 const partialField = "partial" // something had no room
 
-// delta narrows the files down to what changed since the role judged last, where
-// that is known and less than all of it. whole says, for people, why it isn't.
-func (r *run) delta(ctx context.Context, st state, files []diff.File) (since, whole string, narrowed []diff.File, err error) {
+// delta is what changed since the role judged last.
+type delta struct {
+	files []diff.File
+	since string // commit that was judged; "" if files are those of the whole diff
+	whole string // why they are, for people; "" in a first round
+	again bool   // something of what changed can't be shown: next time all is looked at
+}
+
+// delta narrows what is shown of the pull request down to what changed since the role
+// judged last, where that is known and less than all of it.
+func (r *run) delta(ctx context.Context, st state, m material, files []diff.File) (delta, error) {
+	all := func(why string) (delta, error) { return delta{files: files, whole: why}, nil }
 	cur, ok := st.log.Current(r.set.Role)
 	switch {
 	case !ok || cur.Head() == st.pull.Head || cur.Sentinel.Q != r.question:
-		return "", "", files, nil // a first round, or another question
+		return all("") // a first round, or another question
 	case r.doubt != "":
-		return "", r.doubt, files, nil
+		return all(r.doubt)
 	case field(cur.Sentinel, partialField) != "":
-		return "", "the last round left something out", files, nil
+		return all("the last round left something out")
 	case cur.Sentinel.Against != st.pull.Against():
-		return "", "the base was merged in, or the branch was moved to another one", files, nil
+		return all("the base was merged in, or the branch was moved to another one")
 	}
-	changed, err := changedSince(ctx, r.env.Forge, files, cur.Head(), st.pull.Head)
+	gone := fmt.Sprintf("%.7s, which was reviewed last, is gone", cur.Head())
+	set, err := r.env.Forge.Changes(ctx, cur.Head(), st.pull.Head)
 	switch {
 	case errors.Is(err, ErrNoCommit):
-		return "", fmt.Sprintf("%.7s, which was reviewed last, is gone", cur.Head()), files, nil
-	case errors.Is(err, ErrTooLarge):
-		changed = files
+		return all(gone)
+	case errors.Is(err, ErrTooLarge), len(set.Changes) > maxDelta:
+		return all("too many files changed since")
 	case err != nil:
-		return "", "", nil, err
+		return delta{}, err
+	case len(set.Unclear) > 0 || slices.ContainsFunc(m.diff.Files, misnamed):
+		return all("files have names that can't be told apart")
 	}
-	if len(changed) > maxDelta {
-		return "", "too many files changed since", files, nil
-	}
-	narrowed, err = between(ctx, r.env.Forge, changed, cur.Head(), st.pull.Head, r.env.Secrets)
+	raw, err := since(ctx, r.env.Forge, set, cur.Head(), st.pull.Head)
 	if errors.Is(err, ErrNoCommit) {
-		return "", fmt.Sprintf("%.7s, which was reviewed last, is gone", cur.Head()), files, nil
+		return all(gone)
 	}
 	if err != nil {
-		return "", "", nil, err
+		return delta{}, err
 	}
-	if length(narrowed) >= length(files) && len(files) > 0 {
-		return "", "more changed since than the pull request is long", files, nil
+	classified, err := r.classify(ctx, st.pull, raw)
+	if err != nil {
+		return delta{}, err
 	}
-	return cur.Head(), "", narrowed, nil
+	mask(classified, r.env.Secrets)
+	d := delta{since: cur.Head()}
+	readable := 0
+	for _, f := range classified {
+		d.again = d.again || f.Fate == shown.Unread
+		if f.Fate == shown.Shown {
+			readable++
+		}
+		if f.Fate != shown.LeftOut {
+			d.files = append(d.files, f.File)
+		}
+	}
+	switch {
+	case readable == 0 && len(d.files) > 0:
+		return all("what changed since can't be shown by itself")
+	case length(d.files) >= length(files) && len(files) > 0:
+		return all("more changed since than the pull request is long")
+	}
+	return d, nil
+}
+
+// misnamed reports whether a list in JSON can't name the file.
+func misnamed(f diff.File) bool {
+	return !change.Exact(change.Form(f.Path)) || !change.Exact(change.Form(f.OldPath))
 }
 
 func length(files []diff.File) int {
@@ -128,75 +165,58 @@ func length(files []diff.File) int {
 	return n
 }
 
-// sideBySide reads what stands at two commits. Of two failures the first one counts.
-func sideBySide[T any](then, today func() (T, error)) (before, now T, err error) {
+// since makes the diffs of what changed between two commits. What was taken back to
+// what the base has is there, too.
+func since(ctx context.Context, forge Reader, set change.Set, before, now string) ([]diff.File, error) {
+	pairs := renamed(set.Changes)
+	var old, current []string
+	for _, p := range pairs {
+		if p.old.Mode != 0 && p.old.Mode != diff.ModeSubmodule {
+			old = append(old, p.old.Path)
+		}
+		if p.now.Mode != 0 && p.now.Mode != diff.ModeSubmodule {
+			current = append(current, p.now.Path)
+		}
+	}
+	var then, today map[string][]byte
 	var thenErr, todayErr error
 	var wg conc.WaitGroup
-	wg.Go(func() { before, thenErr = then() })
-	wg.Go(func() { now, todayErr = today() })
+	wg.Go(func() { then, thenErr = forge.Files(ctx, old, before) })
+	wg.Go(func() { today, todayErr = forge.Files(ctx, current, now) })
 	wg.Wait()
-	return before, now, cmp.Or(thenErr, todayErr)
-}
-
-// changedSince are the files whose content isn't what it was at an earlier commit.
-func changedSince(ctx context.Context, forge Reader, files []diff.File, before, now string) ([]diff.File, error) {
-	then, today, err := sideBySide(
-		func() (map[string]string, error) { return forge.Tree(ctx, before) },
-		func() (map[string]string, error) { return forge.Tree(ctx, now) })
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(files), func(f diff.File) bool {
-		blob, had := then[f.Path]
-		if !had && f.OldPath != f.Path {
-			blob, had = then[f.OldPath]
-		}
-		current, has := today[f.Path]
-		return had == has && blob == current
-	}), nil
-}
-
-// between makes the diffs of the files between two commits. What was deleted, and
-// what has no lines, stays as the pull request's diff shows it.
-func between(ctx context.Context, forge Reader, files []diff.File, before, now string, secrets *untrusted.Masker) ([]diff.File, error) {
-	var old, current []string
-	for _, f := range files {
-		if f.Status != diff.Deleted && !f.Binary {
-			old = append(old, f.Path)
-			if f.OldPath != f.Path {
-				old = append(old, f.OldPath)
-			}
-			current = append(current, f.Path)
-		}
-	}
-	if len(current) == 0 {
-		return files, nil
-	}
-	then, today, err := sideBySide(
-		func() (map[string][]byte, error) { return forge.Files(ctx, old, before) },
-		func() (map[string][]byte, error) { return forge.Files(ctx, current, now) })
-	if err != nil {
+	if err := cmp.Or(thenErr, todayErr); err != nil {
 		return nil, err
 	}
 	var list []diff.File
-	for _, f := range files {
-		after, has := today[f.Path]
-		if !has {
-			list = append(list, f) // deleted, binary, a submodule
-			continue
-		}
-		text, had := then[f.Path]
-		if !had {
-			text, had = then[f.OldPath]
-		}
-		changes := diff.Between(f.Path, []byte(secrets.Redact(string(text))), []byte(secrets.Redact(string(after))))
-		if len(changes.Hunks) == 0 && !changes.Binary {
-			continue // the same after all, or nothing but the mode
-		}
-		if !had {
-			changes.Status = diff.Added
-		}
-		list = append(list, changes)
+	for _, p := range pairs {
+		p.old.Content, p.now.Content = then[p.old.Path], today[p.now.Path]
+		list = append(list, diff.Versions(p.old, p.now))
 	}
 	return list, nil
+}
+
+// pair is a file before and after, under two names if it was renamed.
+type pair struct{ old, now diff.Version }
+
+// renamed makes pairs of changes: a file that went and one that came with the same
+// content are one that was renamed.
+func renamed(changes []change.Change) []pair {
+	went := map[string][]change.Change{}
+	for _, c := range changes {
+		if !c.New.Exists() {
+			went[c.Old.ID] = append(went[c.Old.ID], c)
+		}
+	}
+	moved := map[string]bool{}
+	var pairs []pair
+	for _, c := range changes {
+		old := diff.Version{Path: c.Path, Mode: c.Old.Mode, Blob: c.Old.ID}
+		now := diff.Version{Path: c.Path, Mode: c.New.Mode, Blob: c.New.ID}
+		if from := went[c.New.ID]; !c.Old.Exists() && len(from) > 0 {
+			old = diff.Version{Path: from[0].Path, Mode: from[0].Old.Mode, Blob: from[0].Old.ID}
+			went[c.New.ID], moved[old.Path] = from[1:], true
+		}
+		pairs = append(pairs, pair{old, now})
+	}
+	return slices.DeleteFunc(pairs, func(p pair) bool { return p.now.Mode == 0 && moved[p.old.Path] })
 }

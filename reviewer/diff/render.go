@@ -32,9 +32,9 @@ func (f File) Render() string {
 // characters, quotes or invalid UTF-8 are quoted as in Go.
 func (f File) Header() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "file: %s\nstatus: %s", showName(f.Path), f.Status)
+	fmt.Fprintf(&b, "file: %s\nstatus: %s", ShowName(f.Path), f.Status)
 	if f.OldPath != f.Path {
-		fmt.Fprintf(&b, " from %s", showName(f.OldPath))
+		fmt.Fprintf(&b, " from %s", ShowName(f.OldPath))
 	}
 	if len(f.Hunks) > 0 {
 		fmt.Fprintf(&b, ", %d added, %d deleted", f.Added, f.Deleted)
@@ -166,7 +166,9 @@ func controls() []string {
 	return pairs
 }
 
-func showName(name string) string {
+// ShowName is a name as people and the model are shown it: quoted as in Go if it holds
+// control characters, quotes or bytes that aren't UTF-8.
+func ShowName(name string) string {
 	q := strconv.Quote(name)
 	if q[1:len(q)-1] != name || strings.TrimFunc(name, unicode.IsSpace) != name {
 		return q
