@@ -2,7 +2,6 @@ package reviewer
 
 import (
 	"slices"
-	"strings"
 
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/untrusted"
@@ -38,11 +37,8 @@ func maskSide(lines []diff.Line, side diff.Side, secrets *untrusted.Masker) int 
 			at, texts = append(at, i), append(texts, l.Text)
 		}
 	}
-	masked, n := secrets.Mask(strings.Join(texts, "\n"))
-	if n == 0 {
-		return 0
-	}
-	for i, text := range strings.Split(masked, "\n") {
+	masked, n := secrets.MaskLines(texts)
+	for i, text := range masked {
 		lines[at[i]].Text = text
 	}
 	return n

@@ -44,15 +44,15 @@ func TestRequestsPerRun(t *testing.T) {
 		}
 	}
 	// Beside what the protocol needs: the base's tree, in which .gitattributes would be.
-	run(approves, escalation.Posted, 15, "POST", "POST", "DELETE")
+	run(approves, escalation.Posted, 18, "POST", "POST", "DELETE")
 	run(approves, escalation.Skipped, 4)
 	st.push(t, 2)
 	// The conversations, both heads' trees, and what differs between them.
-	run(approves, escalation.Patched, 19, "POST", "PATCH", "DELETE")
+	run(approves, escalation.Patched, 21, "POST", "PATCH", "DELETE")
 	run(approves, escalation.Skipped, 4)
 	st.push(t, 3)
 	// Both minor findings are gone: two conversations are closed, that is noted, and read again.
-	run(blocks, escalation.Reposted, 26, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
+	run(blocks, escalation.Reposted, 28, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
 	run(blocks, escalation.Skipped, 4)
 	st.settled(t, blocked)
 }

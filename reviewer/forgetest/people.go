@@ -27,7 +27,7 @@ func (f *Forge) Push(by string, files map[string]string) string {
 // (the timeline's entry, stale marks, dismissals) is left for EndPush; on a real
 // server it takes up to two seconds.
 func (f *Forge) BeginPush(by string, files map[string]string) string {
-	return f.move(by, f.commit(files, f.head), f.mergeBase)
+	return f.move(by, f.commit(files, f.head))
 }
 
 // MergeBase is [Forge.BeginPush] with the base branch's news merged in.
@@ -42,15 +42,15 @@ func (f *Forge) MergeBase(by string) string {
 			}
 		}
 	}
-	return f.move(by, f.commit(news, f.head, f.base), f.base)
+	return f.move(by, f.commit(news, f.head, f.base))
 }
 
-func (f *Forge) move(by, sha, mergeBase string) string {
+func (f *Forge) move(by, sha string) string {
 	u := f.user(by)
 	if u.Access < AccessWrite || f.closed {
 		panic(fmt.Sprintf("forgetest: %s can't push: no right to, or the pull request is closed", by))
 	}
-	f.pushes = append(f.pushes, push{by: u.ID, old: f.head, new: sha, mergeBase: mergeBase})
+	f.pushes = append(f.pushes, push{by: u.ID, old: f.head, new: sha, mergeBase: f.mergeBaseOf(f.base, sha)})
 	f.head = sha
 	return sha
 }
@@ -103,8 +103,7 @@ func (f *Forge) PushBase(files map[string]string) string {
 // Rewrite replaces the pull request's branch by a commit on top of another one, as a
 // forced push does; see [Forge.BeginPush].
 func (f *Forge) Rewrite(by, from string, files map[string]string) string {
-	sha := f.commit(files, from)
-	return f.move(by, sha, f.mergeBaseOf(f.base, sha))
+	return f.move(by, f.commit(files, from))
 }
 
 // MoveRef is the first part of the server's background work for all pushes so far: it
