@@ -27,6 +27,8 @@ type Bench interface {
 	// could be seen to be over. MergeBase changes files on the base branch and merges it into the pull request's.
 	Push(by string, files map[string]string) (head string)
 	MergeBase(by string, files map[string]string) (head string)
+	// Retarget makes a branch at a commit and makes it the pull request's base branch.
+	Retarget(by, branch, at string)
 
 	Dismiss(by string, review int64, message string, priors bool) (status int)
 	Undismiss(by string, review int64) (status int)
@@ -85,6 +87,9 @@ func (m Memory) MergeBase(by string, files map[string]string) string {
 	m.Forge.EndPush()
 	return sha
 }
+
+// Retarget is [Forge.Retarget].
+func (m Memory) Retarget(by, branch, at string) { m.Forge.Retarget(by, branch, at) }
 
 // Dismiss is [Forge.Dismiss].
 func (m Memory) Dismiss(by string, review int64, message string, priors bool) int {

@@ -15,7 +15,7 @@ import (
 // Conformance checks a forge, fact by fact, against what a real Gitea does. Each
 // fact gets a pull request of its own.
 func Conformance(t *testing.T, newBench func(t *testing.T, s Setup) Bench) {
-	for _, facts := range [][]fact{verdictFacts, gateFacts, dismissalFacts, requestFacts, pushFacts, textFacts, pendingFacts, refusalFacts, pullFacts, lockFacts, conversationFacts, fileFacts, sayFacts, listFacts} {
+	for _, facts := range [][]fact{verdictFacts, gateFacts, dismissalFacts, requestFacts, pushFacts, textFacts, pendingFacts, refusalFacts, pullFacts, lockFacts, conversationFacts, fileFacts, changeFacts, sayFacts, listFacts} {
 		for _, f := range facts {
 			t.Run(f.name, func(t *testing.T) {
 				f.check(&lab{T: t, Bench: newBench(t, f.setup)})

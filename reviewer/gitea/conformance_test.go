@@ -1,11 +1,13 @@
 package gitea_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/diff"
 	"review-bot/reviewer/forgetest"
 	"review-bot/reviewer/gitea"
 	"review-bot/reviewer/gitea/giteatest"
@@ -155,16 +158,51 @@ func (b *realBench) onPull(format string, args ...any) string {
 }
 
 func (b *realBench) Push(by string, files map[string]string) string {
-	edits := map[string]string{}
-	for path, text := range files {
-		if text == forgetest.Gone {
-			text = giteatest.Deleted
-		}
-		edits[path] = text
-	}
 	return b.settled(func() string {
-		return b.site.repo.As(b.site.users[by]).Commit(b.t, b.topic, "", giteatest.Files(edits), "push")
+		return b.site.repo.As(b.site.users[by]).Commit(b.t, b.topic, "", edit(files), "push")
 	})
+}
+
+// edit makes the files what their texts say, see [forgetest.Special].
+func edit(files map[string]string) giteatest.Edit {
+	return func(dir string) error {
+		// A submodule that is checked out would be taken for what is in it.
+		nested, err := filepath.Glob(filepath.Join(dir, "*", ".git"))
+		for _, path := range nested {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+		for name, text := range files {
+			if err == nil {
+				err = write(filepath.Join(dir, name), text)
+			}
+		}
+		return err
+	}
+}
+
+func write(path, text string) error {
+	if err := os.RemoveAll(path); err != nil || text == forgetest.Gone {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	switch mode, content := forgetest.Plain(text); mode {
+	case diff.ModeSymlink:
+		return os.Symlink(content, path)
+	case diff.ModeSubmodule: // all that git looks at in one
+		return errors.Join(os.MkdirAll(filepath.Join(path, ".git", "refs"), 0o755), os.MkdirAll(filepath.Join(path, ".git", "objects"), 0o755),
+			os.WriteFile(filepath.Join(path, ".git", "HEAD"), []byte(content+"\n"), 0o644))
+	default:
+		return os.WriteFile(path, []byte(content), os.FileMode(mode&0o777))
+	}
+}
+
+func (b *realBench) Retarget(by, branch, at string) {
+	b.moved = true
+	name := giteatest.Unique(branch)
+	b.site.branch(b.t, name, at)
+	b.patch(by, map[string]any{"base": name})
 }
 
 func (b *realBench) MergeBase(by string, files map[string]string) string {
