@@ -9,7 +9,6 @@ import (
 	"github.com/sourcegraph/conc"
 
 	"review-bot/escalation"
-	"review-bot/reviewer/change"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/finding"
 	"review-bot/reviewer/ignore"
@@ -191,9 +190,7 @@ func (r *run) readMaterial(ctx context.Context, pull *Pull) (material, error) {
 		m.diff.Files = append(m.diff.Files, f.File)
 	}
 	for _, u := range whole.match.Untold {
-		if !slices.ContainsFunc(m.files, func(f shown.File) bool { return change.Form(f.Path) == u.Path }) {
-			m.files = append(m.files, shown.File{File: diff.File{Path: u.Path, OldPath: u.Path, Status: diff.Modified}, Fate: shown.Unread, Why: u.Why})
-		}
+		m.files = append(m.files, shown.File{File: diff.File{Path: u.Path, OldPath: u.Path, Status: diff.Modified}, Fate: shown.Unread, Why: u.Why})
 	}
 	return m, nil
 }

@@ -143,8 +143,8 @@ func (r *run) verdict(st state, look escalation.Look, m material, s scope, calls
 	for i := range v.Comments {
 		v.Comments[i].Body = r.env.Secrets.RedactMarkdown(v.Comments[i].Body)
 	}
-	if s.left || s.again || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
-		// Next time all is looked at again: what had no room must not be forgotten.
+	if s.left || s.again || len(s.hidden) > 0 || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
+		// Next time all is looked at again: what had no room, or wasn't read, must not be forgotten.
 		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})
 	}
 	v.Body = sentinel.Body{Text: text, Usage: usageLine(*r.result.Usage, pull.Head)}

@@ -61,14 +61,14 @@ func (r *run) readWhole(ctx context.Context, pull *Pull) (wholeChange, error) {
 		if r.env.Sleep(ctx, pauses[n]); ctx.Err() != nil {
 			return wholeChange{}, ctx.Err()
 		}
-		if err := r.follow(ctx, pull); err != nil {
+		if err := r.readAgain(ctx, pull); err != nil {
 			return wholeChange{}, err
 		}
 	}
 }
 
-// follow reads the pull request again. What it is compared with may have been named late.
-func (r *run) follow(ctx context.Context, pull *Pull) error {
+// readAgain reads the pull request again. What it is compared with may have been named late.
+func (r *run) readAgain(ctx context.Context, pull *Pull) error {
 	now, err := r.env.Forge.Pull(ctx)
 	switch {
 	case err != nil:

@@ -58,6 +58,11 @@ func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scop
 		return scope{}, err
 	}
 	s.since, s.whole, s.again = d.since, d.whole, d.again
+	for _, f := range d.left { // by itself, other than as a part of the whole
+		if !slices.ContainsFunc(s.unread, func(u finding.Unread) bool { return u.Path == f.Path }) {
+			s.unread = append(s.unread, f)
+		}
+	}
 	var left []budget.Left
 	s.parts, left = budget.Plan(d.files, classOf, r.tokens.Count, room, r.set.MaxCalls)
 	for _, l := range left {
@@ -87,10 +92,12 @@ const partialField = "partial" // something had no room
 
 // delta is what changed since the role judged last.
 type delta struct {
-	files []diff.File
-	since string // commit that was judged; "" if files are those of the whole diff
-	whole string // why they are, for people; "" in a first round
-	again bool   // something of what changed can't be shown: next time all is looked at
+	files    []diff.File
+	since    string           // commit that was judged; "" if files are those of the whole diff
+	whole    string           // why they are, for people; "" in a first round
+	again    bool             // something of what changed can't be shown: next time all is looked at
+	left     []finding.Unread // what of it is left out
+	readable int              // files whose lines are shown
 }
 
 // delta narrows what is shown of the pull request down to what changed since the role
@@ -120,36 +127,45 @@ func (r *run) delta(ctx context.Context, st state, m material, files []diff.File
 	case len(set.Unclear) > 0 || slices.ContainsFunc(m.diff.Files, misnamed):
 		return all("files have names that can't be told apart")
 	}
-	raw, err := since(ctx, r.env.Forge, set, cur.Head(), st.pull.Head)
+	classified, err := r.classifySince(ctx, st.pull, set, cur.Head())
 	if errors.Is(err, ErrNoCommit) {
 		return all(gone)
 	}
 	if err != nil {
 		return delta{}, err
 	}
-	classified, err := r.classify(ctx, st.pull, raw)
-	if err != nil {
-		return delta{}, err
-	}
 	mask(classified, r.env.Secrets)
-	d := delta{since: cur.Head()}
-	readable := 0
-	for _, f := range classified {
-		d.again = d.again || f.Fate == shown.Unread
-		if f.Fate == shown.Shown {
-			readable++
-		}
-		if f.Fate != shown.LeftOut {
-			d.files = append(d.files, f.File)
-		}
-	}
+	d := narrowed(classified, m.files)
+	d.since = cur.Head()
 	switch {
-	case readable == 0 && len(d.files) > 0:
+	case d.readable == 0 && len(d.files) > 0:
 		return all("what changed since can't be shown by itself")
 	case length(d.files) >= length(files) && len(files) > 0:
 		return all("more changed since than the pull request is long")
 	}
 	return d, nil
+}
+
+// narrowed is what changed since as it is shown. What is left out of that, and isn't of the
+// pull request as a whole, is shown as it is there.
+func narrowed(changed, whole []shown.File) delta {
+	var d delta
+	for _, f := range changed {
+		if f.Fate == shown.LeftOut {
+			i := slices.IndexFunc(whole, func(w shown.File) bool { return w.Path == f.Path && w.Fate != shown.LeftOut })
+			if i < 0 {
+				d.left = append(d.left, finding.Unread{Path: f.Path, Why: f.Why, LeftOut: true})
+				continue
+			}
+			f = whole[i]
+		}
+		d.again = d.again || f.Fate == shown.Unread
+		if f.Fate == shown.Shown {
+			d.readable++
+		}
+		d.files = append(d.files, f.File)
+	}
+	return d
 }
 
 // misnamed reports whether a list in JSON can't name the file.
@@ -165,10 +181,39 @@ func length(files []diff.File) int {
 	return n
 }
 
-// since makes the diffs of what changed between two commits. What was taken back to
-// what the base has is there, too.
-func since(ctx context.Context, forge Reader, set change.Set, before, now string) ([]diff.File, error) {
-	pairs := renamed(set.Changes)
+// classifySince makes the diffs of what changed since a commit, and decides which are shown.
+// What was taken back to what the base has is there, too.
+func (r *run) classifySince(ctx context.Context, pull Pull, set change.Set, before string) ([]shown.File, error) {
+	pairs, err := readPairs(ctx, r.env.Forge, renamed(set.Changes), before, pull.Head)
+	if err != nil {
+		return nil, err
+	}
+	var files, moved []diff.File
+	for _, p := range pairs {
+		if files = append(files, diff.Versions(p.old, p.now)); p.old.Path != p.now.Path {
+			moved = append(moved, diff.Versions(diff.Version{Path: p.old.Path}, p.old))
+		}
+	}
+	// A renamed file is shown without its lines: they were shown under the old name, unless it was left out there.
+	old, err := r.classify(ctx, pull, moved)
+	if err != nil {
+		return nil, err
+	}
+	hidden := map[string]bool{}
+	for i, f := range old {
+		hidden[f.Path] = f.Fate != shown.Shown || len(f.Hunks) < len(moved[i].Hunks)
+	}
+	for i, p := range pairs {
+		if p.old.Path != p.now.Path && hidden[p.old.Path] {
+			files[i] = diff.Versions(diff.Version{Path: p.now.Path}, p.now)
+			files = append(files, diff.Versions(p.old, diff.Version{Path: p.old.Path}))
+		}
+	}
+	return r.classify(ctx, pull, files)
+}
+
+// readPairs reads the contents.
+func readPairs(ctx context.Context, forge Reader, pairs []pair, before, now string) ([]pair, error) {
 	var old, current []string
 	for _, p := range pairs {
 		if p.old.Mode != 0 && p.old.Mode != diff.ModeSubmodule {
@@ -187,12 +232,10 @@ func since(ctx context.Context, forge Reader, set change.Set, before, now string
 	if err := cmp.Or(thenErr, todayErr); err != nil {
 		return nil, err
 	}
-	var list []diff.File
-	for _, p := range pairs {
-		p.old.Content, p.now.Content = then[p.old.Path], today[p.now.Path]
-		list = append(list, diff.Versions(p.old, p.now))
+	for i, p := range pairs {
+		pairs[i].old.Content, pairs[i].now.Content = then[p.old.Path], today[p.now.Path]
 	}
-	return list, nil
+	return pairs, nil
 }
 
 // pair is a file before and after, under two names if it was renamed.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1" //nolint:gosec // git's own ids
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -167,6 +168,9 @@ func (v *View) Blob(ctx context.Context, id string) ([]byte, error) {
 func blobID(text string) string {
 	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))) //nolint:gosec // git's own ids
 }
+
+// Files are the texts of all files of a commit, see [Special].
+func (f *Forge) Files(sha string) map[string]string { return maps.Clone(f.files(sha)) }
 
 // Forget makes the server have a commit no more, as git removes one that a forced
 // push left behind. One that is needed stays: that is a mistake in the test.
