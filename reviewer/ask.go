@@ -212,8 +212,8 @@ func unnumbered(findings []prompts.Finding) {
 }
 
 // clean masks secrets in what the model said, before any of it is published,
-// and counts them.
-func clean(a prompts.Answer, secrets *untrusted.Masker) (prompts.Answer, int) {
+// and counts them. A name that the diff has stays what it is, or its file wouldn't be found.
+func clean(a prompts.Answer, d diff.Diff, secrets *untrusted.Masker) (prompts.Answer, int) {
 	total := 0
 	mask := func(s *string) {
 		var n int
@@ -223,7 +223,12 @@ func clean(a prompts.Answer, secrets *untrusted.Masker) (prompts.Answer, int) {
 	mask(&a.Summary)
 	for i := range a.Findings {
 		f := &a.Findings[i]
-		for _, s := range []*string{&f.Path, &f.Quote, &f.Title, &f.Body, &f.Suggestion} {
+		if file, known := d.File(f.Path); known && f.Path != file.OldPath {
+			f.Path = file.Path
+		} else if !known {
+			mask(&f.Path)
+		}
+		for _, s := range []*string{&f.Quote, &f.Title, &f.Body, &f.Suggestion} {
 			mask(s)
 		}
 	}

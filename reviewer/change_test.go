@@ -11,6 +11,7 @@ import (
 	"review-bot/escalation"
 	"review-bot/reviewer"
 	"review-bot/reviewer/change"
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/forgetest"
 	"review-bot/sentinel"
 )
@@ -306,4 +307,19 @@ type brokenTree struct{ reviewer.Forge }
 
 func (brokenTree) Changes(context.Context, string, string) (change.Set, error) {
 	return change.Set{}, errHoles
+}
+
+// A finding in a file with an odd name is one of that file, whatever the name looks like.
+func TestFindingsInFilesWithOddNames(t *testing.T) {
+	for _, name := range []string{"ghp_" + strings.Repeat("a1B2", 9) + ".go", "\xff.go", "a b.go", "qu\"o\\te.go", "ta\tb.go"} {
+		s := newStory(t, forgetest.Options{Head: map[string]string{name: "fine\nEVIL\n"}})
+		s.answer = honest
+		r := s.mustRun()
+		if len(r.Findings) != 1 || r.Own != sentinel.RequestChanges || r.Findings[0].Path != name || r.Findings[0].Line != 2 || r.Findings[0].Where != finding.Inline {
+			t.Errorf("%q: own %s, findings %+v", name, r.Own, r.Findings)
+		}
+		if again := s.mustRun(); again.Outcome != escalation.Skipped {
+			t.Errorf("%q: again: %s", name, again.Outcome)
+		}
+	}
 }

@@ -43,7 +43,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 	masked := 0
 	for i := range answers {
 		var n int
-		answers[i], n = clean(answers[i], r.env.Secrets)
+		answers[i], n = clean(answers[i], m.diff, r.env.Secrets)
 		masked += n
 	}
 	if masked > 0 {

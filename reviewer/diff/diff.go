@@ -20,6 +20,8 @@
 // line besides the text, so at the worst (lines of one character) 60 times the input.
 package diff
 
+import "strings"
+
 // Side is the side of a diff that a line number counts on.
 type Side string
 
@@ -130,16 +132,27 @@ func (l Line) Number(side Side) int {
 	return l.New
 }
 
-// File finds a file by its path: by the new name, else by the name it was renamed from.
+// File finds a file by its path: by the new name, else by the name it was renamed from,
+// else by either as [ShowName] quotes it, which is what a model copies.
 // A copy isn't found by its source's name, which is another file.
 func (d Diff) File(path string) (File, bool) {
+	if f, ok := d.named(func(name string) bool { return name == path }); ok || !strings.Contains(path, `\`) {
+		return f, ok
+	}
+	return d.named(func(name string) bool {
+		shown := ShowName(name)
+		return shown == path || strings.Trim(shown, `"`) == path
+	})
+}
+
+func (d Diff) named(is func(name string) bool) (File, bool) {
 	for _, f := range d.Files {
-		if f.Path == path {
+		if is(f.Path) {
 			return f, true
 		}
 	}
 	for _, f := range d.Files {
-		if f.Status == Renamed && f.OldPath == path {
+		if f.Status == Renamed && is(f.OldPath) {
 			return f, true
 		}
 	}
