@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"review-bot/reviewer/diff"
@@ -28,7 +29,7 @@ func picture(path string, mode diff.Mode, data []byte) (kind, problem string) {
 		return "", ""
 	}
 	kind = "picture"
-	if strings.Contains(".ttf.otf.woff2", end) {
+	if slices.Contains([]string{".ttf", ".otf", ".woff", ".woff2"}, end) {
 		kind = "font"
 	}
 	switch {
@@ -225,7 +226,7 @@ func avif(data []byte) bool {
 	at := int64(0)
 	for at+8 <= int64(len(data)) {
 		n := int64(binary.BigEndian.Uint32(data[at:]))
-		if n < 8 || !strings.Contains("ftyp meta mdat moov", string(data[at+4:at+8])) {
+		if n < 8 || !slices.Contains([]string{"ftyp", "meta", "mdat", "moov"}, string(data[at+4:at+8])) {
 			return false
 		}
 		at += n

@@ -21,11 +21,10 @@ import (
 
 // A change is one file of a pull request: contents before and after, nil where there is none.
 type change struct {
-	path, from     string // from: other than path if it was renamed
-	before, after  []byte
-	oldMode, mode  diff.Mode
-	git            bool // show it as git does: without lines if there is a NUL in it
-	unknown, noOld bool // its contents weren't read
+	path, from    string // from: other than path if it was renamed
+	before, after []byte
+	mode          diff.Mode
+	unknown       bool // its contents weren't read
 }
 
 func text(s string) []byte { return []byte(s) }
