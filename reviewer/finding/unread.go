@@ -43,8 +43,12 @@ func (r Report) unread(room int) string {
 	if len(files) == 0 {
 		return ""
 	}
-	begin := fmt.Sprintf("<details><summary>Not read (%s): no approval covers these</summary>\n\n", Count(NotRead(files), "file", "files"))
-	const end, explain = "\n</details>", "A line in backquotes, below `ignore:` in `.review-bot.yaml` of the base branch, leaves the file out.\n\n"
+	begin := fmt.Sprintf("<details><summary>Not read (%s): no approval covers these</summary>\n\n",
+		Count(NotRead(files), "file", "files"))
+	const (
+		end     = "\n</details>"
+		explain = "A line in backquotes, below `ignore:` in `.review-bot.yaml` of the base branch, leaves the file out.\n\n"
+	)
 	room -= utf8.RuneCountInString(begin + end + explain)
 	if rows := rowsOf(files, true); utf8.RuneCountInString(rows) <= room {
 		if slices.ContainsFunc(files, func(f Unread) bool { return f.Allow != "" }) {
@@ -135,5 +139,6 @@ func (r Report) maskedNote() string {
 	if r.Masked == 0 {
 		return ""
 	}
-	return Count(r.Masked, "value that looks like a secret was", "values that look like secrets were") + " masked before the model saw the change."
+	what := Count(r.Masked, "value that looks like a secret was", "values that look like secrets were")
+	return what + " masked before the model saw the change."
 }

@@ -92,7 +92,7 @@ func Line(path string) string {
 	b.WriteByte('/')
 	for i, r := range path {
 		switch {
-		case r == utf8.RuneError, unicode.IsControl(r), unicode.In(r, unicode.Cf), unicode.IsSpace(r) && r != ' ', r == ' ' && i == len(path)-1:
+		case r == utf8.RuneError, unicode.In(r, unicode.Cc, unicode.Cf), unicode.IsSpace(r) && (r != ' ' || i == len(path)-1):
 			b.WriteByte('?') // a text can't hold the first, and people don't see the others
 		case strings.ContainsRune(`*?[]{}\`, r):
 			b.WriteByte('\\')

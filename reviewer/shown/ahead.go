@@ -24,9 +24,11 @@ type Kind struct {
 
 // opaque ends the names of files whose content can't be read as text.
 var opaque = set(
-	".jar", ".war", ".class", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".exe", ".dll", ".so", ".dylib", ".a", ".lib",
-	".o", ".wasm", ".pyc", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".psd", ".sketch", ".mp3", ".mp4", ".mov", ".avi", ".ogg", ".wav",
-	".sqlite", ".db", ".bin", ".dat", ".keystore", ".jks", ".p12", ".eot", ".heic", ".tiff", ".tif", ".icns", ".lockb", ".onnx", ".parquet", ".npy", ".pb",
+	".jar", ".war", ".class", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar",
+	".exe", ".dll", ".so", ".dylib", ".a", ".lib", ".o", ".wasm", ".pyc",
+	".pdf", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".psd", ".sketch", ".eot", ".heic", ".tiff", ".tif", ".icns",
+	".mp3", ".mp4", ".mov", ".avi", ".ogg", ".wav",
+	".sqlite", ".db", ".bin", ".dat", ".keystore", ".jks", ".p12", ".lockb", ".onnx", ".parquet", ".npy", ".pb",
 )
 
 func set(names ...string) map[string]bool {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"review-bot/reviewer/diff"
-	"review-bot/reviewer/ignore"
 )
 
 const lockFile = "lock file"
@@ -17,10 +16,11 @@ const lockFile = "lock file"
 var manifests = map[string][]string{
 	"go.sum": {"go.mod"}, "go.work.sum": {"go.work"},
 	"package-lock.json": {"package.json"}, "npm-shrinkwrap.json": {"package.json"}, "yarn.lock": {"package.json"},
-	"pnpm-lock.yaml": {"package.json"}, "bun.lock": {"package.json"}, "deno.lock": {"deno.json", "deno.jsonc", "package.json"},
+	"pnpm-lock.yaml": {"package.json"}, "bun.lock": {"package.json"},
+	"deno.lock":   {"deno.json", "deno.jsonc", "package.json"},
 	"Cargo.lock":  {"Cargo.toml"},
-	"poetry.lock": {"pyproject.toml"}, "uv.lock": {"pyproject.toml"}, "pdm.lock": {"pyproject.toml"}, "pylock.toml": {"pyproject.toml"},
-	"Pipfile.lock": {"Pipfile"}, "pixi.lock": {"pixi.toml", "pyproject.toml"},
+	"poetry.lock": {"pyproject.toml"}, "uv.lock": {"pyproject.toml"}, "pdm.lock": {"pyproject.toml"},
+	"pylock.toml": {"pyproject.toml"}, "Pipfile.lock": {"Pipfile"}, "pixi.lock": {"pixi.toml", "pyproject.toml"},
 	"composer.lock": {"composer.json"}, "symfony.lock": {"composer.json"},
 	"Gemfile.lock": {"Gemfile"}, "gems.locked": {"gems.rb"},
 	"flake.lock": {"flake.nix"}, "devbox.lock": {"devbox.json"},
@@ -38,7 +38,7 @@ var manifests = map[string][]string{
 // file, and the base branch has what it is made from.
 func (b Base) isLock(f diff.File) bool {
 	dir, name := path.Split(f.Path)
-	return b.Has != nil && !f.Binary && f.NewMode == regular && ignore.Usual(f.Path) == lockFile && !b.Rules.Asked(f.Path) &&
+	return b.Has != nil && !f.Binary && f.NewMode == regular && !b.Rules.Asked(f.Path) &&
 		slices.ContainsFunc(manifests[name], func(m string) bool { return b.Has(dir + m) })
 }
 
@@ -127,7 +127,8 @@ var (
 		`|(?:^|[` + delimiters + `=:@])(?:\.{1,2}|~)?/[^` + delimiters + `]*`)
 
 	// keyed is a line whose key says that its value names a source.
-	keyed = regexp.MustCompile(`(?i)^[\s"'-]*(owner|repo|repository|host|url|dir|directory|path|registry|remote|source|git|from|location|index|link|channel)["']?\s*[:=]`)
+	keyed = regexp.MustCompile(`(?i)^[\s"'-]*(owner|repo|repository|host|url|dir|directory|path|registry|remote|` +
+		`source|git|from|location|index|link|channel)["']?\s*[:=]`)
 
 	digest = regexp.MustCompile(`^(?i:sha1|sha256|sha384|sha512|md5|blake2b|narhash)[:-][A-Za-z0-9+/=]{16,}$`)
 

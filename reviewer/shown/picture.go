@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
-	"strings"
 
 	"review-bot/reviewer/diff"
 )
@@ -159,7 +158,7 @@ func jpeg(data []byte) bool {
 		case mark == 0xff:
 			at-- // fill
 			continue
-		case mark == 0xfe, mark < 0xc0, mark >= 0xd0 && mark <= 0xd8: // a comment, or nothing that is here in a picture
+		case mark == 0xfe, mark < 0xc0, mark >= 0xd0 && mark <= 0xd8: // a comment, or out of place
 			return false
 		}
 		if at+2 > len(data) {
@@ -180,7 +179,7 @@ func jpeg(data []byte) bool {
 }
 
 func webp(data []byte) bool {
-	if len(data) < 20 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" || !strings.HasPrefix(string(data[12:]), "VP8") {
+	if len(data) < 20 || string(data[:4]) != "RIFF" || string(data[8:15]) != "WEBPVP8" {
 		return false
 	}
 	if int64(binary.LittleEndian.Uint32(data[4:]))+8 != int64(len(data)) {
@@ -215,7 +214,8 @@ func ico(data []byte) bool {
 }
 
 func bmp(data []byte) bool {
-	return len(data) > 54 && string(data[:2]) == "BM" && int64(binary.LittleEndian.Uint32(data[2:])) == int64(len(data)) &&
+	return len(data) > 54 && string(data[:2]) == "BM" &&
+		int64(binary.LittleEndian.Uint32(data[2:])) == int64(len(data)) &&
 		binary.LittleEndian.Uint32(data[6:]) == 0 && binary.LittleEndian.Uint32(data[10:]) >= 54
 }
 
@@ -235,7 +235,7 @@ func avif(data []byte) bool {
 }
 
 func sfnt(data []byte) bool {
-	if len(data) < 28 || string(data[:4]) != "\x00\x01\x00\x00" && string(data[:4]) != "OTTO" && string(data[:4]) != "true" {
+	if len(data) < 28 || !slices.Contains([]string{"\x00\x01\x00\x00", "OTTO", "true"}, string(data[:4])) {
 		return false
 	}
 	n := int(binary.BigEndian.Uint16(data[4:]))
@@ -251,5 +251,6 @@ func sfnt(data []byte) bool {
 }
 
 func woff(data []byte) bool {
-	return len(data) > 44 && (string(data[:4]) == "wOFF" || string(data[:4]) == "wOF2") && int64(binary.BigEndian.Uint32(data[8:])) == int64(len(data))
+	return len(data) > 44 && slices.Contains([]string{"wOFF", "wOF2"}, string(data[:4])) &&
+		int64(binary.BigEndian.Uint32(data[8:])) == int64(len(data))
 }

@@ -22,14 +22,16 @@ var (
 
 	keyPayload = regexp.MustCompile(`^(?:[A-Za-z0-9+/]{2,}={0,2}|=[A-Za-z0-9+/]{4})`)
 
-	// keyHeader is what may stand between BEGIN and the key. It is never masked:
+	// keyHeader is what may come between BEGIN and the key. It is never masked:
 	// a label and a statement look like one.
 	keyHeader = regexp.MustCompile(`^(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID): `)
 
 	// keyInline is a whole key on one line, newlines written as \n.
-	keyInline = regexp.MustCompile(`^(?:\\r|\\n|\s)*(?:Proc-Type: 4,ENCRYPTED(?:\\r)?\\nDEK-Info: [A-Z0-9-]+,[0-9A-Fa-f]+(?:\\r|\\n)+)?((?:[A-Za-z0-9+/]+(?:\\r|\\n)*)+={0,2}(?:\\r|\\n)*)$`)
+	keyInline = regexp.MustCompile(`^(?:\\r|\\n|\s)*` +
+		`(?:Proc-Type: 4,ENCRYPTED(?:\\r)?\\nDEK-Info: [A-Z0-9-]+,[0-9A-Fa-f]+(?:\\r|\\n)+)?` +
+		`((?:[A-Za-z0-9+/]+(?:\\r|\\n)*)+={0,2}(?:\\r|\\n)*)$`)
 
-	// keyStart is the beginning of a key behind its BEGIN on the same line.
+	// keyStart is the beginning of a key after its BEGIN on the same line.
 	keyStart = regexp.MustCompile(`^(?:\\r|\\n| )*([A-Za-z0-9+/]{40,}={0,2}(?:(?:\\r|\\n)+[A-Za-z0-9+/]{2,}={0,2})*)`)
 )
 
