@@ -21,7 +21,8 @@ func JudgeKept(attributes, modules []byte, globs []string) Check {
 	}
 	var kept []string
 	for _, pattern := range append(largeFiles(attributes), submodules(modules)...) {
-		if rules.Why(strings.TrimPrefix(strings.ReplaceAll(pattern, "*", "x"), "/")) == "" && !slices.Contains(kept, pattern) {
+		example := strings.TrimPrefix(strings.ReplaceAll(pattern, "*", "x"), "/")
+		if rules.Why(example) == "" && !slices.Contains(kept, pattern) {
 			kept = append(kept, pattern)
 		}
 	}

@@ -36,7 +36,8 @@ func JudgeForge(f ForgeFacts, lock LockTrial) []Check {
 		return append(checks, unasked("scopes", "the token"), unasked("repository", "the token"), unasked("lock", "the token"))
 	}
 	checks = append(checks, f.scopes()...)
-	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.approvals(), f.pull(), f.lock(lock))
+	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.approvals())
+	checks = append(checks, f.pull(), f.lock(lock))
 	return append(checks, f.conversations(), f.files())
 }
 
@@ -215,7 +216,9 @@ func (f ForgeFacts) official() Check {
 	switch {
 	case f.Rules.OK() && rules.Listed && !listed && len(rules.Teams) == 0:
 		return Check{
-			name, Failed, fmt.Sprintf("%s, and its list of approvers leaves %s out: its verdicts aren't official, and what it rejects can be merged", found, f.who()),
+			name, Failed,
+			fmt.Sprintf("%s, and its list of approvers leaves %s out: its verdicts aren't official, and what it rejects can be merged",
+				found, f.who()),
 			"add " + f.who() + " to the approvers in the branch's protection, or have it go without such a list",
 		}
 	case f.Rules.OK() && !rules.BlockOnRejected:
@@ -250,11 +253,14 @@ func (f ForgeFacts) checks() Check {
 		return unasked(name, "the protected branch")
 	case len(b.Checks) == 0:
 		return Check{
-			name, Warned, fmt.Sprintf("a merge into %s waits for no status check: a job that failed or never ran holds nothing up", b.Name),
-			"require the checks of the review jobs, such as “review / review (ROLE) (pull_request)”, and give these jobs fail-on-block",
+			name, Warned,
+			fmt.Sprintf("a merge into %s waits for no status check: a job that failed or never ran holds nothing up", b.Name),
+			"require the checks of the review jobs, such as “review / review (ROLE) (pull_request)”, " +
+				"and give these jobs fail-on-block",
 		}
 	default:
-		return Check{name, Fine, fmt.Sprintf("a merge into %s waits for %s; whether these jobs have fail-on-block can't be seen", b.Name, strings.Join(b.Checks, ", ")), ""}
+		return Check{name, Fine, fmt.Sprintf("a merge into %s waits for %s; whether these jobs have fail-on-block can't be seen",
+			b.Name, strings.Join(b.Checks, ", ")), ""}
 	}
 }
 
@@ -268,7 +274,8 @@ func (f ForgeFacts) approvals() Check {
 	var found, fixes []string
 	warn := func(what, fix string) { found, fixes = append(found, what), append(fixes, fix) }
 	if b.Approvals > 0 && !f.NoApprove {
-		what := fmt.Sprintf("a merge into %s wants %d %s, and one of %s counts", b.Name, b.Approvals, plural(b.Approvals, "approval"), f.who())
+		what := fmt.Sprintf("a merge into %s wants %d %s, and one of %s counts",
+			b.Name, b.Approvals, plural(b.Approvals, "approval"), f.who())
 		if rules.Listed && f.listed() {
 			what += ", as it is on the list of approvers"
 		}
@@ -292,7 +299,9 @@ func (f ForgeFacts) approvals() Check {
 
 // listed reports whether the account itself is on the branch's list of approvers.
 func (f ForgeFacts) listed() bool {
-	return slices.ContainsFunc(f.Rules.Value.Users, func(login string) bool { return strings.EqualFold(login, f.Account.Value.Login) })
+	return slices.ContainsFunc(f.Rules.Value.Users, func(login string) bool {
+		return strings.EqualFold(login, f.Account.Value.Login)
+	})
 }
 
 func (f ForgeFacts) pull() Check {

@@ -68,22 +68,60 @@ func TestJudgeForge(t *testing.T) {
 			}, "official", Fine,
 			"bot has an official verdict on #3", "",
 		},
-		"no checks":             {func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "required checks", Warned, "a merge into main waits for no status check", "fail-on-block"},
-		"checks":                {func(*ForgeFacts) {}, "required checks", Fine, "waits for review / review (logic) (pull_request); whether these jobs have fail-on-block can't be seen", ""},
-		"checks, no protection": {func(f *ForgeFacts) { f.Branch.Value.Protected = false }, "required checks", Skipped, "the protected branch comes first", ""},
-		"approvals wanted":      {func(f *ForgeFacts) { f.Branch.Value.Approvals = 2 }, "approvals", Warned, "wants 2 approvals, and one of bot counts", "no_approve: true"},
+		"no checks": {
+			func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "required checks", Warned,
+			"a merge into main waits for no status check", "fail-on-block",
+		},
+		"checks": {
+			func(*ForgeFacts) {}, "required checks", Fine,
+			"waits for review / review (logic) (pull_request); whether these jobs have fail-on-block can't be seen",
+			"",
+		},
+		"checks, no protection": {
+			func(f *ForgeFacts) { f.Branch.Value.Protected = false }, "required checks", Skipped,
+			"the protected branch comes first", "",
+		},
+		"approvals wanted": {
+			func(f *ForgeFacts) { f.Branch.Value.Approvals = 2 }, "approvals", Warned,
+			"wants 2 approvals, and one of bot counts", "no_approve: true",
+		},
 		"approvals, on the list": {func(f *ForgeFacts) {
 			f.Branch.Value.Approvals, f.Rules.Value = 1, RuleFacts{BlockOnRejected: true, Listed: true, Users: []string{"bot"}}
 		}, "approvals", Warned, "as it is on the list of approvers", "no_approve: true"},
-		"approvals, by people":            {func(f *ForgeFacts) { f.Branch.Value.Approvals, f.NoApprove = 2, true }, "approvals", Fine, "in order", ""},
-		"approvals that stay":             {func(f *ForgeFacts) { f.Rules.Value.KeepsStale = true }, "approvals", Warned, "still counts after a push", "Dismiss stale approvals"},
-		"requests hold up":                {func(f *ForgeFacts) { f.Rules.Value.BlockOnRequests = true }, "approvals", Warned, "takes a verdict back by requesting its own", "turn off"},
-		"approvals, not an administrator": {func(f *ForgeFacts) { f.Rules = Told[RuleFacts]{} }, "approvals", Fine, "administrators see only", ""},
-		"may not write":                   {func(f *ForgeFacts) { f.Repository.Value.Push = false }, "write access", Failed, "bot may not write to alice/shop", "add bot to the repository's collaborators"},
-		"own":                             {func(f *ForgeFacts) { f.Pull.Value.Author.ID = 7 }, "pull request", Warned, "the account's own", "use another account"},
-		"Forgejo":                         {func(f *ForgeFacts) { f.Version.Value = "15.0.3+gitea-1.22.0" }, "server", Fine, "Forgejo 15.0.3 at", ""},
-		"attaches and never resolves":     {func(f *ForgeFacts) { f.Resolve.Absent = true }, "conversations", Fine, "resolve: no, reply: yes, attach: yes; closed ones are marked", ""},
-		"neither":                         {func(f *ForgeFacts) { f.Resolve.Absent, f.Attach.Absent = true, true }, "conversations", Warned, "resolve: no, reply: yes, attach: no", "Gitea resolves since 1.26"},
+		"approvals, by people": {
+			func(f *ForgeFacts) { f.Branch.Value.Approvals, f.NoApprove = 2, true }, "approvals", Fine, "in order",
+			"",
+		},
+		"approvals that stay": {
+			func(f *ForgeFacts) { f.Rules.Value.KeepsStale = true }, "approvals", Warned, "still counts after a push",
+			"Dismiss stale approvals",
+		},
+		"requests hold up": {
+			func(f *ForgeFacts) { f.Rules.Value.BlockOnRequests = true }, "approvals", Warned,
+			"takes a verdict back by requesting its own", "turn off",
+		},
+		"approvals, not an administrator": {
+			func(f *ForgeFacts) { f.Rules = Told[RuleFacts]{} }, "approvals", Fine, "administrators see only", "",
+		},
+		"may not write": {
+			func(f *ForgeFacts) { f.Repository.Value.Push = false }, "write access", Failed,
+			"bot may not write to alice/shop", "add bot to the repository's collaborators",
+		},
+		"own": {
+			func(f *ForgeFacts) { f.Pull.Value.Author.ID = 7 }, "pull request", Warned, "the account's own",
+			"use another account",
+		},
+		"Forgejo": {
+			func(f *ForgeFacts) { f.Version.Value = "15.0.3+gitea-1.22.0" }, "server", Fine, "Forgejo 15.0.3 at", "",
+		},
+		"attaches and never resolves": {
+			func(f *ForgeFacts) { f.Resolve.Absent = true }, "conversations", Fine,
+			"resolve: no, reply: yes, attach: yes; closed ones are marked", "",
+		},
+		"neither": {
+			func(f *ForgeFacts) { f.Resolve.Absent, f.Attach.Absent = true, true }, "conversations", Warned,
+			"resolve: no, reply: yes, attach: no", "Gitea resolves since 1.26",
+		},
 		"no scope": {func(f *ForgeFacts) {
 			f.RepoWrite = Reply{Status: 403, Text: "token does not have at least one of required scope(s)"}
 		}, "scope repository", Failed, "the token lacks write", "create a token"},
@@ -141,12 +179,23 @@ func TestJudgeKept(t *testing.T) {
 		state               CheckState
 		found, fix          string
 	}{
-		"none":             {"*.go text\n", "", nil, Fine, "nothing is kept", ""},
-		"all":              {attributes, modules, nil, Warned, "3 kinds of files are kept elsewhere (*.psd, art/*.bin, /lib/one)", `ignore: ["*.psd", "art/*.bin", "/lib/one"]`},
-		"some are ignored": {attributes, modules, []string{"*.psd", "lib/"}, Warned, "1 kind of files is kept elsewhere (art/*.bin)", `ignore: ["art/*.bin"]`},
-		"all are ignored":  {attributes, modules, []string{"*.psd", "/art/*.bin", "/lib/one"}, Fine, "nothing is kept", ""},
-		"a bad glob":       {attributes, modules, []string{"[a"}, Skipped, "the configuration comes first", ""},
-		"many":             {strings.ReplaceAll(attributes, "*.psd", "*.p1 filter=lfs\n*.p2 filter=lfs\n*.p3 filter=lfs\n*.psd"), modules, nil, Warned, "and 1 more", "ignore:"},
+		"none": {"*.go text\n", "", nil, Fine, "nothing is kept", ""},
+		"all": {
+			attributes, modules, nil, Warned, "3 kinds of files are kept elsewhere (*.psd, art/*.bin, /lib/one)",
+			`ignore: ["*.psd", "art/*.bin", "/lib/one"]`,
+		},
+		"some are ignored": {
+			attributes, modules, []string{"*.psd", "lib/"}, Warned, "1 kind of files is kept elsewhere (art/*.bin)",
+			`ignore: ["art/*.bin"]`,
+		},
+		"all are ignored": {
+			attributes, modules, []string{"*.psd", "/art/*.bin", "/lib/one"}, Fine, "nothing is kept", "",
+		},
+		"a bad glob": {attributes, modules, []string{"[a"}, Skipped, "the configuration comes first", ""},
+		"many": {
+			strings.ReplaceAll(attributes, "*.psd", "*.p1 filter=lfs\n*.p2 filter=lfs\n*.p3 filter=lfs\n*.psd"),
+			modules, nil, Warned, "and 1 more", "ignore:",
+		},
 	} {
 		c := JudgeKept([]byte(tt.attributes), []byte(tt.modules), tt.globs)
 		if c.State != tt.state || !strings.Contains(c.Found, tt.found) || !strings.Contains(c.Fix, tt.fix) || (c.Fix == "") != (tt.fix == "") {

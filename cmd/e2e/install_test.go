@@ -59,11 +59,17 @@ func TestInstall(t *testing.T) {
 	isReleased := "review-bot: installed release " + released + " from " + from + ", checksum verified"
 	for _, test := range []struct{ job, conclusion, line string }{
 		{"right", "success", "review-bot: installed from " + files.URL + "/review-bot?…, checksum verified"},
-		{"wrong", "failure", "review-bot: what is at " + files.URL + "/review-bot?… has the sha256 " + s.sum + ", not " + wrong + " — check binary-url and binary-sha256"},
+		{
+			"wrong", "failure",
+			"review-bot: what is at " + files.URL + "/review-bot?… has the sha256 " + s.sum + ", not " + wrong + " — check binary-url and binary-sha256",
+		},
 		{"moving", "success", isReleased},
 		{"tag", "success", isReleased},
 		{"commit", "success", isReleased},
-		{"branch", "failure", "review-bot: version " + released + " isn't the release of this checkout (none) — call the action as @" + released + ", or give the program's binary-sha256 too"},
+		{
+			"branch", "failure",
+			"review-bot: version " + released + " isn't the release of this checkout (none) — call the action as @" + released + ", or give the program's binary-sha256 too",
+		},
 		{"toolchain", "success", "review-bot: installed built from the action's source with Go"},
 	} {
 		j := job(t, s.repo, run.ID, test.job)
@@ -225,41 +231,140 @@ func TestInstallScript(t *testing.T) {
 		line    string // the only one
 		ok      bool
 	}{
-		{"right", "", nil, []string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + sum(program)}, "installed from " + good + ", checksum verified", true},
-		{"upper case", "", nil, []string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + strings.ToUpper(sum(program))}, "installed from " + good + ", checksum verified", true},
-		{"wrong", "", nil, []string{"INSTALL_BINARY_URL=" + srv.URL + "/evil", "INSTALL_BINARY_SHA256=" + sum(program)}, "what is at " + srv.URL + "/evil has the sha256 ", false},
-		{"no checksum", "v1.4.2", nil, []string{"INSTALL_BINARY_URL=" + good}, "binary-url is given without a binary-sha256 of 64 hex digits — ", false},
-		{"cut checksum", "", nil, []string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + sum(program)[:63]}, "binary-url is given without a binary-sha256 of 64 hex digits — ", false},
-		{"checksum only", "v1.4.2", nil, []string{"INSTALL_BINARY_SHA256=" + sum(program)}, "binary-sha256 is given without binary-url or another version — give both, or none", false},
-		{"not there", "", nil, []string{"INSTALL_BINARY_URL=" + srv.URL + "/none", "INSTALL_BINARY_SHA256=" + sum(program)}, srv.URL + "/none can't be downloaded (status 22 of the download) — check binary-url", false},
+		{
+			"right", "", nil, []string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + sum(program)},
+			"installed from " + good + ", checksum verified", true,
+		},
+		{
+			"upper case", "", nil,
+			[]string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + strings.ToUpper(sum(program))},
+			"installed from " + good + ", checksum verified", true,
+		},
+		{
+			"wrong", "", nil,
+			[]string{"INSTALL_BINARY_URL=" + srv.URL + "/evil", "INSTALL_BINARY_SHA256=" + sum(program)},
+			"what is at " + srv.URL + "/evil has the sha256 ", false,
+		},
+		{
+			"no checksum", "v1.4.2", nil, []string{"INSTALL_BINARY_URL=" + good},
+			"binary-url is given without a binary-sha256 of 64 hex digits — ", false,
+		},
+		{
+			"cut checksum", "", nil,
+			[]string{"INSTALL_BINARY_URL=" + good, "INSTALL_BINARY_SHA256=" + sum(program)[:63]},
+			"binary-url is given without a binary-sha256 of 64 hex digits — ", false,
+		},
+		{
+			"checksum only", "v1.4.2", nil, []string{"INSTALL_BINARY_SHA256=" + sum(program)},
+			"binary-sha256 is given without binary-url or another version — give both, or none", false,
+		},
+		{
+			"not there", "", nil,
+			[]string{"INSTALL_BINARY_URL=" + srv.URL + "/none", "INSTALL_BINARY_SHA256=" + sum(program)},
+			srv.URL + "/none can't be downloaded (status 22 of the download) — check binary-url", false,
+		},
 
-		{"the moving tag", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=v1"}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"the release's tag", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=v1.4.2"}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"the release's commit", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=" + strings.Repeat("a", 40)}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"the runner names an address", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=" + srv.URL + "/o/r"}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"only the checkout knows where", "v1.4.2", url("http://user:secret@" + host + "/o/r.git"), nil, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"its version", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v1.4.2"}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"another version with its checksum", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v9", "INSTALL_BINARY_SHA256=" + sum(program)}, "installed release v9 from " + srv.URL + "/o/r, checksum verified", true},
+		{
+			"the moving tag", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=v1"},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"the release's tag", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=v1.4.2"},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"the release's commit", "v1.4.2", nil, []string{set, "GITHUB_ACTION_REF=" + strings.Repeat("a", 40)},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"the runner names an address", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=" + srv.URL + "/o/r"},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"only the checkout knows where", "v1.4.2", url("http://user:secret@" + host + "/o/r.git"), nil,
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"its version", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v1.4.2"},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"another version with its checksum", "v1.4.2", nil,
+			[]string{set, "INSTALL_VERSION=v9", "INSTALL_BINARY_SHA256=" + sum(program)},
+			"installed release v9 from " + srv.URL + "/o/r, checksum verified", true,
+		},
 
 		// The line in the checkout's file doesn't go before the runner's variable, and can't
 		// lead to another program.
-		{"the checkout names another server", "v1.4.2", url(srv.URL + "/o/evil"), []string{set}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"only another server", "v1.4.2", url(srv.URL + "/o/evil"), nil, srv.URL + "/o/evil/releases/download/v1.4.2/" + asset() + " has the sha256 ", false},
-		{"another repository of that name", "v1.4.2", url(srv.URL + "/o/r"), []string{"GITHUB_ACTION_REPOSITORY=o/evil"}, "installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true},
-		{"a planted file", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/evil"}, srv.URL + "/o/evil/releases/download/v1.4.2/" + asset() + " has the sha256 ", false},
-		{"a login page", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/signin"}, srv.URL + "/o/signin/releases/download/v1.4.2/" + asset() + " has the sha256 ", false},
-		{"another version", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v9"}, "version v9 isn't the release of this checkout (v1.4.2) — call the action as @v9, or give the program's binary-sha256 too", false},
-		{"another version, wrong checksum", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/evil", "INSTALL_VERSION=v9", "INSTALL_BINARY_SHA256=" + sum(program)}, srv.URL + "/o/evil/releases/download/v9/" + asset() + " has the sha256 ", false},
-		{"another version, not there", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v10", "INSTALL_BINARY_SHA256=" + sum(program)}, asset() + " of the release v10 can't be downloaded from " + srv.URL + "/o/r — check version", false},
-		{"a version that is a path", "v1.4.2", nil, []string{set, "INSTALL_VERSION=../../evil/v1", "INSTALL_BINARY_SHA256=" + sum(program)}, "version is the name of a release, such as v1.2.3 — check it", false},
+		{
+			"the checkout names another server", "v1.4.2", url(srv.URL + "/o/evil"), []string{set},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"only another server", "v1.4.2", url(srv.URL + "/o/evil"), nil,
+			srv.URL + "/o/evil/releases/download/v1.4.2/" + asset() + " has the sha256 ", false,
+		},
+		{
+			"another repository of that name", "v1.4.2", url(srv.URL + "/o/r"),
+			[]string{"GITHUB_ACTION_REPOSITORY=o/evil"},
+			"installed release v1.4.2 from " + srv.URL + "/o/r, checksum verified", true,
+		},
+		{
+			"a planted file", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/evil"},
+			srv.URL + "/o/evil/releases/download/v1.4.2/" + asset() + " has the sha256 ", false,
+		},
+		{
+			"a login page", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/signin"},
+			srv.URL + "/o/signin/releases/download/v1.4.2/" + asset() + " has the sha256 ", false,
+		},
+		{
+			"another version", "v1.4.2", nil, []string{set, "INSTALL_VERSION=v9"},
+			"version v9 isn't the release of this checkout (v1.4.2) — call the action as @v9, or give the program's binary-sha256 too",
+			false,
+		},
+		{
+			"another version, wrong checksum", "v1.4.2", nil,
+			[]string{"GITHUB_ACTION_REPOSITORY=o/evil", "INSTALL_VERSION=v9", "INSTALL_BINARY_SHA256=" + sum(program)},
+			srv.URL + "/o/evil/releases/download/v9/" + asset() + " has the sha256 ", false,
+		},
+		{
+			"another version, not there", "v1.4.2", nil,
+			[]string{set, "INSTALL_VERSION=v10", "INSTALL_BINARY_SHA256=" + sum(program)},
+			asset() + " of the release v10 can't be downloaded from " + srv.URL + "/o/r — check version", false,
+		},
+		{
+			"a version that is a path", "v1.4.2", nil,
+			[]string{set, "INSTALL_VERSION=../../evil/v1", "INSTALL_BINARY_SHA256=" + sum(program)},
+			"version is the name of a release, such as v1.2.3 — check it", false,
+		},
 
 		// No release: nothing is downloaded.
-		{"a branch", "", nil, []string{set, "GITHUB_ACTION_REF=main"}, notRelease + "(it is no release), and the runner has no Go — ", false},
-		{"a branch and a version", "", nil, []string{set, "INSTALL_VERSION=v1.4.2"}, "version v1.4.2 isn't the release of this checkout (none) — ", false},
-		{"another source", "v1.4.2", edit, []string{set, "GITHUB_ACTION_REF=v1"}, notRelease + "(its source isn't that of v1.4.2), and the runner has no Go — ", false},
-		{"an older release's file", "v1.4.2", edit, []string{"GITHUB_ACTION_REPOSITORY=o/evil"}, notRelease + "(its source isn't that of v1.4.2), and the runner has no Go — ", false},
-		{"out of reach", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/none"}, notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from " + srv.URL + "/o/none), and the runner has no Go — ", false},
-		{"nowhere to ask", "v1.4.2", url("git@example.com:o/r"), nil, notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from nowhere: the action has no address), and the runner has no Go — ", false},
+		{
+			"a branch", "", nil, []string{set, "GITHUB_ACTION_REF=main"},
+			notRelease + "(it is no release), and the runner has no Go — ", false,
+		},
+		{
+			"a branch and a version", "", nil, []string{set, "INSTALL_VERSION=v1.4.2"},
+			"version v1.4.2 isn't the release of this checkout (none) — ", false,
+		},
+		{
+			"another source", "v1.4.2", edit, []string{set, "GITHUB_ACTION_REF=v1"},
+			notRelease + "(its source isn't that of v1.4.2), and the runner has no Go — ", false,
+		},
+		{
+			"an older release's file", "v1.4.2", edit, []string{"GITHUB_ACTION_REPOSITORY=o/evil"},
+			notRelease + "(its source isn't that of v1.4.2), and the runner has no Go — ", false,
+		},
+		{
+			"out of reach", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/none"},
+			notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from " + srv.URL + "/o/none), and the runner has no Go — ",
+			false,
+		},
+		{
+			"nowhere to ask", "v1.4.2", url("git@example.com:o/r"), nil,
+			notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from nowhere: the action has no address), and the runner has no Go — ",
+			false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

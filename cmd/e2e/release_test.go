@@ -90,8 +90,10 @@ func TestRelease(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	defer srv.Close()
-	tools := withoutGo(t)
-	install := []string{"env", "PATH=" + tools, "RUNNER_TEMP=" + t.TempDir(), "GITHUB_SERVER_URL=" + srv.URL, "GITHUB_ACTION_REPOSITORY=o/r", "sh", actionFolder + "/install.sh"}
+	install := []string{
+		"env", "PATH=" + withoutGo(t), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_SERVER_URL=" + srv.URL, "GITHUB_ACTION_REPOSITORY=o/r",
+		"sh", actionFolder + "/install.sh",
+	}
 	if out := do(install...); out != "review-bot: installed release v3.0.1 from "+srv.URL+"/o/r, checksum verified" {
 		t.Errorf("the installer says %q", out)
 	}

@@ -28,7 +28,8 @@ func (s stage) next(t *testing.T, what string, act func()) giteatest.Run {
 func (s stage) says(t *testing.T, what string, run giteatest.Run, conclusion string, asked int) {
 	t.Helper()
 	if n := s.model.Count(); run.Conclusion != conclusion || n != asked {
-		t.Fatalf("%s: run %d is a %s and the model was asked %d times in all, want a %s and %d\n%s", what, run.ID, run.Conclusion, n, conclusion, asked, s.repo.Logs(t, run.ID))
+		t.Fatalf("%s: run %d is a %s and the model was asked %d times in all, want a %s and %d\n%s",
+			what, run.ID, run.Conclusion, n, conclusion, asked, s.repo.Logs(t, run.ID))
 	}
 }
 

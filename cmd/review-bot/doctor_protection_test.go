@@ -26,7 +26,8 @@ func TestListOfApproversWithoutTheBot(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			t.Parallel()
-			b := bench{srv: srv, owner: srv.NewUser(t, giteatest.Unique("owner")), bot: srv.NewUser(t, giteatest.Unique("bot"))}
+			owner, bot := srv.NewUser(t, giteatest.Unique("owner")), srv.NewUser(t, giteatest.Unique("bot"))
+			b := bench{srv: srv, owner: owner, bot: bot}
 			b.repo = srv.NewRepo(t, b.owner, "app", giteatest.RepoOptions{Files: map[string]string{"a.txt": "a\n"}})
 			b.repo.AddCollaborator(t, b.bot, "admin") // who sees the branch's rules
 			names := map[string]string{"owner": b.owner.Name, "bot": b.bot.Name}

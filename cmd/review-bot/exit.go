@@ -43,7 +43,8 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 	switch r.Outcome {
 	case escalation.Draft, escalation.NoSecrets, escalation.Capped, escalation.HeadMoved:
 		return true, "" // the outcome says it
-	case escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped, escalation.Waived, escalation.OwnPull:
+	case escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped, escalation.Waived,
+		escalation.OwnPull:
 	default:
 		return true, fmt.Sprintf("the outcome %s lets nothing pass", r.Outcome)
 	}
@@ -51,7 +52,8 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 	case r.Own == "":
 		return true, fmt.Sprintf("no verdict lets %.7s pass: it wasn't judged — see the notes above", head)
 	case r.Head != head:
-		return true, fmt.Sprintf("the verdict is about %.7s, and this job is for %.7s — the run for the newer commit counts", r.Head, head)
+		return true, fmt.Sprintf("the verdict is about %.7s, and this job is for %.7s — the run for the newer commit counts",
+			r.Head, head)
 	case r.Event == sentinel.RequestChanges:
 		return true, ""
 	case (r.Own == sentinel.Comment || r.NotRead() > 0) && !r.Advisory:
@@ -73,7 +75,8 @@ func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bo
 	case !failOnBlock || r.Closed:
 		return exitDone, ""
 	case len(r.Roles) == 0:
-		return exitRefused, fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", head)
+		return exitRefused,
+			fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", head)
 	}
 	for _, role := range r.Roles {
 		refused, why := refusal(role, head)

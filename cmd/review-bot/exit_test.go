@@ -45,27 +45,71 @@ var written = []escalation.Outcome{escalation.Posted, escalation.Patched, escala
 var exitRows = []exitRow{
 	{written, "the role approves, and the account does", approved, approved, "", false, 0, 0},
 	{written, "the role approves, with `--no-approve`", approved, comment, "", false, 0, 0},
-	{written, "the role approves, and its siblings (`--siblings`) haven't all judged: its own verdict decides", approved, none, "", false, 0, 0},
-	{written, "the role approves, and another role of the account requests changes", approved, changes, "", false, 0, 3},
+	{
+		written, "the role approves, and its siblings (`--siblings`) haven't all judged: its own verdict decides",
+		approved, none, "", false, 0, 0,
+	},
+	{
+		written, "the role approves, and another role of the account requests changes", approved, changes, "", false,
+		0, 3,
+	},
 	{written, "the role requests changes", changes, changes, "", false, 0, 3},
 	{written, "not all of the change was read, and the account says nothing", comment, none, "", false, 0, 3},
 	{written, "not all of the change was read, and another role approves", comment, approved, "", false, 0, 3},
 	{written, "not all of the change was read, with `--no-approve`", comment, comment, "", false, 0, 3},
 	{written, "the role is advisory (`--advisory`), whatever it found", comment, comment, "", true, 0, 0},
 	{written, "the verdict is about another commit than the event", approved, approved, older, false, 0, 3},
-	{[]escalation.Outcome{escalation.Skipped}, "there is no verdict: the change is empty, or an account's request for its own review started the job and nothing answers for this commit", "", none, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.Waived}, "a person dismissed what the role requests", changes, none, "", false, 0, 0},
-	{[]escalation.Outcome{escalation.Waived}, "the role approves, and a person dismissed what another role requests", approved, none, "", false, 0, 0},
-	{[]escalation.Outcome{escalation.Waived}, "not all of the change was read, and a person dismissed what was requested", comment, none, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.Waived}, "the dismissal is about another commit than the event", changes, none, older, false, 0, 3},
-	{[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; the role approves", approved, comment, "", false, 0, 0},
-	{[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; the role requests changes, and only the exit status can say so", changes, comment, "", false, 3, 3},
-	{[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; not all of the change was read", comment, comment, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; there is no verdict", "", comment, "", false, 0, 3},
+	{
+		[]escalation.Outcome{escalation.Skipped},
+		"there is no verdict: the change is empty, or an account's request for its own review started the job and nothing answers for this commit",
+		"", none, "", false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.Waived}, "a person dismissed what the role requests", changes, none, "",
+		false, 0, 0,
+	},
+	{
+		[]escalation.Outcome{escalation.Waived},
+		"the role approves, and a person dismissed what another role requests", approved, none, "", false, 0, 0,
+	},
+	{
+		[]escalation.Outcome{escalation.Waived},
+		"not all of the change was read, and a person dismissed what was requested", comment, none, "", false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.Waived}, "the dismissal is about another commit than the event", changes,
+		none, older, false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; the role approves", approved,
+		comment, "", false, 0, 0,
+	},
+	{
+		[]escalation.Outcome{escalation.OwnPull},
+		"the account opened the pull request; the role requests changes, and only the exit status can say so",
+		changes, comment, "", false, 3, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.OwnPull},
+		"the account opened the pull request; not all of the change was read", comment, comment, "", false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; there is no verdict", "",
+		comment, "", false, 0, 3,
+	},
 	{[]escalation.Outcome{escalation.Capped}, "the role asks no model any more", changes, changes, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.HeadMoved}, "a push came while the role was reading", approved, none, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.Draft}, "the pull request is a draft, without `--review-drafts`", "", none, "", false, 0, 3},
-	{[]escalation.Outcome{escalation.NoSecrets}, "the job has no secrets: the pull request comes from a fork", "", none, "", false, 0, 3},
+	{
+		[]escalation.Outcome{escalation.HeadMoved}, "a push came while the role was reading", approved, none, "",
+		false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.Draft}, "the pull request is a draft, without `--review-drafts`", "", none,
+		"", false, 0, 3,
+	},
+	{
+		[]escalation.Outcome{escalation.NoSecrets}, "the job has no secrets: the pull request comes from a fork", "",
+		none, "", false, 0, 3,
+	},
 	{[]escalation.Outcome{escalation.Closed}, "the pull request is closed or merged", "", none, "", false, 0, 0},
 	{[]escalation.Outcome{escalation.Failed}, "the run failed, and its last line says why", "", none, "", false, 1, 1},
 }
@@ -181,18 +225,34 @@ func TestExitStatusOfReconcile(t *testing.T) {
 		without, with int
 		why           string
 	}{
-		"all approve":            {roles: []reviewer.Result{role(approved, approved, head), role(approved, approved, head)}},
-		"no approvals":           {roles: []reviewer.Result{role(approved, comment, head)}},
-		"advisory as well":       {roles: []reviewer.Result{role(approved, approved, head), advisory}},
-		"waived":                 {roles: []reviewer.Result{waived}},
-		"one blocks":             {roles: []reviewer.Result{role(approved, changes, head), role(changes, changes, head)}, with: 3},
-		"one is of an old head":  {roles: []reviewer.Result{role(approved, approved, head), role(approved, approved, older)}, with: 3, why: "logic: the verdict is about 2222222"},
-		"nothing is said":        {roles: []reviewer.Result{role(approved, none, head)}, with: 3, why: "the account doesn't approve 1111111"},
-		"not all was read":       {roles: []reviewer.Result{role(comment, none, head)}, with: 3, why: "not all of the change was read"},
-		"nobody has judged":      {with: 3, why: "no role of the account has judged it"},
-		"closed":                 {change: func(r *reviewer.Reconciliation) { r.Closed = true }},
-		"failed":                 {change: func(r *reviewer.Reconciliation) { r.Error = "no luck" }, without: 1, with: 1},
-		"the event's head is it": {roles: []reviewer.Result{role(approved, approved, older)}, change: func(r *reviewer.Reconciliation) { r.Head = older }, with: 3, why: "this job is for 1111111"},
+		"all approve": {
+			roles: []reviewer.Result{role(approved, approved, head), role(approved, approved, head)},
+		},
+		"no approvals":     {roles: []reviewer.Result{role(approved, comment, head)}},
+		"advisory as well": {roles: []reviewer.Result{role(approved, approved, head), advisory}},
+		"waived":           {roles: []reviewer.Result{waived}},
+		"one blocks": {
+			roles: []reviewer.Result{role(approved, changes, head), role(changes, changes, head)}, with: 3,
+		},
+		"one is of an old head": {
+			roles: []reviewer.Result{role(approved, approved, head), role(approved, approved, older)}, with: 3,
+			why: "logic: the verdict is about 2222222",
+		},
+		"nothing is said": {
+			roles: []reviewer.Result{role(approved, none, head)}, with: 3, why: "the account doesn't approve 1111111",
+		},
+		"not all was read": {
+			roles: []reviewer.Result{role(comment, none, head)}, with: 3, why: "not all of the change was read",
+		},
+		"nobody has judged": {with: 3, why: "no role of the account has judged it"},
+		"closed":            {change: func(r *reviewer.Reconciliation) { r.Closed = true }},
+		"failed": {
+			change: func(r *reviewer.Reconciliation) { r.Error = "no luck" }, without: 1, with: 1,
+		},
+		"the event's head is it": {
+			roles:  []reviewer.Result{role(approved, approved, older)},
+			change: func(r *reviewer.Reconciliation) { r.Head = older }, with: 3, why: "this job is for 1111111",
+		},
 	} {
 		r := reviewer.Reconciliation{Roles: tt.roles, Head: head}
 		if tt.change != nil {

@@ -100,7 +100,9 @@ func TestHostileWordsAreNoCommands(t *testing.T) {
 			Findings:    []reviewer.FindingResult{{Path: evil, Line: 1, Title: evil, Category: evil, URL: evil}},
 			NotReviewed: []reviewer.NotReviewed{{Path: evil, Why: evil}},
 			Plan: &reviewer.Plan{Outcome: escalation.Posted, Reason: evil, Steps: []reviewer.Step{
-				{Post: &reviewer.NewReview{Event: sentinel.Comment, Commit: "1", Body: evil, Comments: []reviewer.NewComment{{Path: evil, NewLine: 1, Body: evil}}}},
+				{
+					Post: &reviewer.NewReview{Event: sentinel.Comment, Commit: "1", Body: evil, Comments: []reviewer.NewComment{{Path: evil, NewLine: 1, Body: evil}}},
+				},
 				{Say: evil}, {Edit: &reviewer.Edit{About: evil, Body: evil}},
 			}},
 		}

@@ -12,7 +12,8 @@ import (
 // requested is the event that an account's review was requested.
 func requested(t *testing.T, pull *giteatest.Pull, head string, by, of int64) string {
 	t.Helper()
-	return file(t, "event.json", fmt.Sprintf(`{"action":"review_requested","number":%d,"sender":{"id":%d},"requested_reviewer":{"id":%d},
+	return file(t, "event.json", fmt.Sprintf(`{"action":"review_requested","number":%d,
+		"sender":{"id":%d},"requested_reviewer":{"id":%d},
 		"pull_request":{"number":%d,"head":{"sha":%q}}}`, pull.Index, by, of, pull.Index, head))
 }
 
@@ -27,7 +28,8 @@ func TestOwnRequest(t *testing.T) {
 	pull := b.repo.OpenPull(t, giteatest.PullOptions{Head: branch})
 	m := says(t)
 	asked := func(head string, by, of int64) job {
-		return b.job(pull, m, "logic").with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", requested(t, pull, head, by, of))
+		event := requested(t, pull, head, by, of)
+		return b.job(pull, m, "logic").with("GITHUB_EVENT_NAME", "pull_request").with("GITHUB_EVENT_PATH", event)
 	}
 	own := func(head string) job { return asked(head, b.bot.ID, b.bot.ID) }
 	check := func(what string, e ended, status int) {
