@@ -60,6 +60,9 @@ func start(sc scenario, log []record) *world {
 			head = h0
 		}
 		body := sentinel.Body{Text: r.role + " finds " + string(r.own)}
+		if sc.ticks {
+			forge.Advance(time.Second)
+		}
 		_, err := view.PostReview(context.Background(), escalation.NewReview{
 			Event: r.event, Commit: pull.Head, Body: body.With(sentinel.Sentinel{
 				Role: r.role, Version: 1, Kind: sentinel.KindVerdict, Own: r.own, Event: r.event, Head: head, Q: q, Base: pull.Base, Against: pull.Against(),
@@ -98,8 +101,9 @@ var heads = sync.OnceValue(func() [2]string {
 	return [2]string{first.Head, second.Head}
 })
 
-// findings are all ways in which the roles may judge the heads.
-func findings(roles []string, pushed bool) []verdicts {
+// findings are all ways in which the roles may judge the heads. If runs may fail,
+// they do at the head that is there in the end.
+func findings(roles []string, pushed, fails bool) []verdicts {
 	all := []verdicts{{}}
 	for i, head := range heads() {
 		if i == 1 && !pushed {
@@ -108,7 +112,11 @@ func findings(roles []string, pushed bool) []verdicts {
 		for _, role := range roles {
 			var more []verdicts
 			for _, v := range all {
-				for _, own := range []sentinel.Verdict{sentinel.Approved, sentinel.RequestChanges} {
+				owns := []sentinel.Verdict{sentinel.Approved, sentinel.RequestChanges}
+				if fails && (i == 1 || !pushed) {
+					owns = append(owns, sentinel.None)
+				}
+				for _, own := range owns {
 					c := maps.Clone(v)
 					c[role+head] = own
 					more = append(more, c)
@@ -129,6 +137,9 @@ type family struct {
 	lockless bool
 	crashes  int
 	forGood  bool
+	fails    bool
+	hidden   bool
+	ticks    bool
 	fault    fault
 }
 
@@ -140,12 +151,15 @@ func enumerate(f family) (states, ends int, bad string) {
 		log []record
 	}
 	byScenario := map[string][]task{}
-	for _, finds := range findings(f.roles, f.act == push) {
+	for _, finds := range findings(f.roles, f.act == push, f.fails) {
 		for _, log := range startingLogs(f.roles, f.records) {
 			if mirrored(f, finds, log) {
 				continue
 			}
-			sc := scenario{roles: f.roles, finds: finds, act: f.act, lockless: f.lockless, crashes: f.crashes, forGood: f.forGood, fault: f.fault}
+			sc := scenario{
+				roles: f.roles, finds: finds, act: f.act, lockless: f.lockless, crashes: f.crashes, forGood: f.forGood,
+				hidden: f.hidden, ticks: f.ticks, fault: f.fault,
+			}
 			name := fmt.Sprint(finds)
 			byScenario[name] = append(byScenario[name], task{sc, log})
 		}
@@ -209,7 +223,7 @@ func mirrored(f family, finds verdicts, log []record) bool {
 	}
 	mine := describe(f.roles)
 	return slices.ContainsFunc(permutations(f.roles), func(names []string) bool {
-		fixed := f.act == noAct || f.act == push || names[0] == f.roles[0]
+		fixed := f.act == noAct || f.act.shows() || names[0] == f.roles[0]
 		return fixed && describe(names) < mine
 	})
 }
@@ -248,6 +262,14 @@ func families() []family {
 		{name: "two roles without the lock, a push", roles: two, records: acted - 1, act: push, lockless: true},
 		{name: "three roles, a crash", roles: three, records: 1, act: noAct, crashes: 1},
 		{name: "three roles, a push", roles: three, records: 1, act: push},
+		{name: "two roles that may fail, a push", roles: two, records: acted, act: push, fails: true},
+		{name: "two roles that may fail, a crash", roles: two, records: acted, act: noAct, crashes: 1, fails: true},
+		{name: "two roles that may fail, a crash for good, reconcile", roles: two, records: acted, act: noAct, crashes: 1, forGood: true, fails: true},
+		{name: "two roles that may fail, a request and its removal", roles: two, records: acted - 1, act: changing, fails: true},
+		{name: "two roles, a request and its removal that a timeline lacks", roles: two, records: acted - 1, act: changing, hidden: true},
+		{name: "two roles, a dismissal that a timeline lacks", roles: two, records: acted, act: dismissal, hidden: true},
+		{name: "two roles, another base branch", roles: two, records: acted, act: retarget},
+		{name: "two roles, a crash, seconds pass", roles: two, records: acted, act: noAct, crashes: 1, ticks: true},
 	}
 }
 
@@ -279,6 +301,8 @@ func TestEnumerationNoticesMistakes(t *testing.T) {
 		{fault: supersedeFirst, roles: two, records: 1, act: noAct, crashes: 1, forGood: true},
 		{fault: changedPatched, roles: two, records: 1, act: noAct},
 		{fault: approvesWithoutLock, roles: two, records: 1, act: push, lockless: true},
+		{fault: withoutHold, roles: two, records: 1, act: noAct, fails: true},
+		{fault: endsAsItIs, roles: two, records: 1, act: push, fails: true},
 	} {
 		t.Run(string(f.fault), func(t *testing.T) {
 			states, _, bad := enumerate(f)

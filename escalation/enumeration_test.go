@@ -62,6 +62,8 @@ const (
 	dismissal act = "a dismissal"
 	rerequest act = "a re-request"
 	twice     act = "the first role runs twice"
+	changing  act = "the author asks for a review and takes that back"
+	retarget  act = "the base branch is changed"
 )
 
 // fault is a deliberate mistake of the jobs.
@@ -75,6 +77,8 @@ const (
 	supersedeFirst      fault = "supersede before POST"
 	changedPatched      fault = "a changed own verdict patched"
 	approvesWithoutLock fault = "APPROVED without the lock"
+	withoutHold         fault = "an approval taken back without a hold"
+	endsAsItIs          fault = "a run without a verdict leaves the gate as it is"
 )
 
 // scenario is what stays the same while the jobs run.
@@ -85,6 +89,8 @@ type scenario struct {
 	lockless bool // the lock can't be had
 	crashes  int
 	forGood  bool // a job that dies is not run again; reconcile is, at the end
+	hidden   bool // the ordinary reading of the timeline lacks requests and dismissals
+	ticks    bool // a second passes with every write
 	fault    fault
 }
 
@@ -115,6 +121,8 @@ type world struct {
 	jobs    []job
 	crashes int
 	acted   bool
+	asked   bool  // the author has asked for a review, and is going to take that back
+	moved   bool  // to another base branch
 	trail   *step // how it came about, newest first
 
 	wrong  bool  // the starting log's gate didn't hold what a role blocks
@@ -155,12 +163,12 @@ func (w *world) key() string {
 	b.Write(prints.Reviews[:12])
 	b.Write(prints.Timeline[:12])
 	b.Write(prints.Reactions[:12])
-	fmt.Fprint(&b, w.crashes, w.acted)
+	fmt.Fprint(&b, w.crashes, w.acted, w.asked, w.moved)
 	// Jobs of a role that have not begun are alike.
 	for _, j := range w.jobs {
 		fmt.Fprint(&b, "|", j.role, j.run, j.begun, j.over)
 		if j.begun && !j.over {
-			fmt.Fprint(&b, j.pub.State(), j.seen, j.reading, j.edited)
+			fmt.Fprint(&b, j.pub.State(), j.seen, j.reading, j.edited, j.cfg.Rest, j.cfg.Against.MergeBase)
 		}
 		if j.over {
 			fmt.Fprint(&b, j.outcome, j.failed != nil, j.head)
@@ -171,6 +179,9 @@ func (w *world) key() string {
 
 func (w *world) pull() reviewer.Pull {
 	pull, _ := w.forge.As("bot").Pull(context.Background())
+	if w.moved {
+		pull.BaseBranch, pull.MergeBase = "strict", strings.Repeat("5", 40)
+	}
 	return pull
 }
 
@@ -199,7 +210,8 @@ func (e *enumerator) explore(start *world) {
 		e.visited[key] = struct{}{}
 		e.states++
 		why := e.calm(w)
-		if !slices.ContainsFunc(w.jobs, func(j job) bool { return !j.over }) {
+		halfway := w.asked && !w.acted // what the author has cleared is open until a job has run
+		if !halfway && !slices.ContainsFunc(w.jobs, func(j job) bool { return !j.over }) {
 			e.ends++
 			end := w
 			if w.died {
@@ -355,6 +367,30 @@ func (e *enumerator) acts(w *world) []*world {
 				}
 			}
 		}
+	case changing:
+		// The removal starts a job, as the recommended triggers have it.
+		c := w.clone("the author asks for a review")
+		act := c.forge.As("author").RequestReview(context.Background(), "bot")
+		if w.asked {
+			c = w.clone("the author takes the request back")
+			c.acted = true
+			act = c.forge.RemoveRequest("author", "bot")
+			c.jobs = append(c.jobs, job{role: e.sc.roles[0], run: 2})
+		}
+		if c.asked = true; act == nil {
+			list = append(list, c)
+		}
+	case retarget:
+		c := w.clone("another base branch")
+		c.acted, c.moved = true, true
+		for _, r := range e.log(w).Entries {
+			c.pushed = max(c.pushed, r.ID)
+		}
+		c.jobs = slices.DeleteFunc(c.jobs, func(j job) bool { return !j.over && !(j.begun && j.pub.Held()) })
+		for _, role := range e.sc.roles {
+			c.jobs = append(c.jobs, job{role: role, run: 2})
+		}
+		list = append(list, c)
 	case noAct, twice:
 	}
 	return list
@@ -369,7 +405,7 @@ func (e *enumerator) run(w *world, i int) string {
 		case j.over:
 			return ""
 		case e.sc.lockless:
-		case e.sc.act != noAct && e.sc.act != push:
+		case e.sc.act != noAct && e.sc.act != push && e.sc.act != retarget:
 			return ""
 		case w.locked() && w.holderLives():
 			w.idle = true
@@ -387,12 +423,15 @@ func (e *enumerator) run(w *world, i int) string {
 		// See the top of the file for what is merged.
 		switch kind := j.pub.Ask.Kind; {
 		case kind == escalation.AskWait, j.pub.Held() && e.undisturbed(w, kind):
-		case e.sc.lockless && (kind == escalation.AskLock || kind == escalation.AskHead && (w.acted || e.sc.act != push)):
+		case e.sc.lockless && (kind == escalation.AskLock || kind == escalation.AskHead && (w.acted || !e.sc.act.shows())):
 		default:
 			return ""
 		}
 	}
 }
+
+// shows reports whether the act shows in the pull request alone.
+func (a act) shows() bool { return a == push || a == retarget }
 
 // undisturbed tells whether nothing that may happen meanwhile changes what a job
 // with the lock reads. A push shows in the head alone (what it changes in the
@@ -403,9 +442,9 @@ func (e *enumerator) undisturbed(w *world, kind escalation.AskKind) bool {
 	case escalation.AskUnlock:
 		return w.crashes == 0
 	case escalation.AskReviews, escalation.AskTimeline, escalation.AskComments:
-		return w.acted || e.sc.act == push
+		return w.acted || e.sc.act.shows()
 	case escalation.AskHead:
-		return w.acted || e.sc.act != push
+		return w.acted || !e.sc.act.shows()
 	default:
 		return false
 	}
@@ -415,12 +454,15 @@ func (e *enumerator) undisturbed(w *world, kind escalation.AskKind) bool {
 func (e *enumerator) begin(w *world, j *job) {
 	ctx := context.Background()
 	view := w.forge.As("bot")
-	pull, _ := view.Pull(ctx)
+	pull := w.pull()
 	rows, _ := view.Reviews(ctx)
 	account, _ := view.Account(ctx)
 	entries, _ := view.Timeline(ctx, escalation.Since(account.ID, rows), rows)
 	rows, entries = e.distort(j, rows, entries)
-	log := escalation.NewLog(account.ID, rows, entries, newKey())
+	log := judged(escalation.NewLog(account.ID, rows, e.shown(entries), newKey()))
+	if log.Unproven(false) {
+		log = judged(escalation.NewLog(account.ID, rows, entries, newKey()).Reached(escalation.ReachEnd))
+	}
 	j.begun, j.head = true, pull.Head
 	j.seen = digest(w, escalation.AskReviews) + digest(w, escalation.AskTimeline)
 	v := escalation.Verdict{
@@ -432,13 +474,23 @@ func (e *enumerator) begin(w *world, j *job) {
 			Role: j.role, ID: "00000001", Head: pull.Head, Key: "0a", Version: 1,
 		}.String()}}
 	}
-	if cur, ok := log.Current(j.role); ok && cur.Head() == pull.Head && cur.Sentinel.Q == q && !log.AskedAgain(cur) {
+	cur, ok := log.Current(j.role)
+	answered := ok && cur.Head() == pull.Head && cur.Sentinel.Against == pull.Against() && cur.Sentinel.Q == q && !log.AskedAgain(cur)
+	if answered {
 		v = escalation.Recorded(cur)
 	}
 	j.own = v.Own
 	j.cfg = &escalation.Config{
 		Account: account.ID, Login: account.Login, Author: pull.Author.ID, URL: pull.URL, Against: pull.Against(), Key: newKey(),
 		Nonce: fmt.Sprint(j.role, j.run), Role: j.role, Verdict: v, Seen: log, Lock: "rocket",
+	}
+	if v.Own == sentinel.None && !answered {
+		// It fails, finds a draft, or ends without a verdict for any other cause.
+		j.cfg.Role, j.cfg.Verdict, j.cfg.Rest = "", escalation.Verdict{}, true
+		_, _, needed := escalation.Preview(j.cfg, log, pull.Head, false)
+		j.over = !needed || e.sc.fault == endsAsItIs
+		j.pub = escalation.Publish(j.cfg, w.forge.Now())
+		return
 	}
 	action, _, needed := escalation.Preview(j.cfg, log, pull.Head, false)
 	if !needed && !v.Fresh {
@@ -449,7 +501,10 @@ func (e *enumerator) begin(w *world, j *job) {
 }
 
 func (e *enumerator) end(j *job) {
-	j.over, j.outcome, j.failed, j.own = true, j.pub.Done.Outcome, j.pub.Done.Err, j.pub.Own()
+	j.over, j.failed = true, j.pub.Done.Err
+	if !j.cfg.Rest {
+		j.outcome, j.own = j.pub.Done.Outcome, j.pub.Own()
+	}
 	j.pub, j.cfg, j.seen, j.reading, j.firstRows, j.firstEntries = escalation.Publication{}, nil, "", "", nil, nil
 }
 
@@ -459,6 +514,9 @@ func (e *enumerator) request(w *world, j *job) string {
 	view := w.forge.As("bot")
 	if !reads(ask.Kind) {
 		defer func() { w.shown = false }()
+	}
+	if e.sc.ticks && writes(ask.Kind) {
+		w.forge.Advance(time.Second)
 	}
 	var r escalation.Reply
 	switch {
@@ -475,6 +533,7 @@ func (e *enumerator) request(w *world, j *job) string {
 		j.pub.Stop(errors.New("never mind"))
 		j.pub.Done.Err = nil
 		return ""
+	case ask.Kind == escalation.AskPost && ask.Hold && e.sc.fault == withoutHold:
 	case ask.Kind == escalation.AskPost && e.sc.fault == supersedeFirst && !j.edited:
 		after := j.pub
 		after.Tell(escalation.Reply{Now: w.forge.Now()})
@@ -507,9 +566,14 @@ func (e *enumerator) request(w *world, j *job) string {
 	case escalation.AskReviews:
 		j.reading = digest(w, ask.Kind)
 		r.Rows, _ = e.distort(j, r.Rows, nil)
-	case escalation.AskTimeline, escalation.AskHead:
+	case escalation.AskTimeline:
 		j.reading += digest(w, ask.Kind)
-		_, r.Entries = e.distort(j, nil, r.Entries)
+		if _, r.Entries = e.distort(j, nil, r.Entries); !ask.ToEnd {
+			r.Entries = e.shown(r.Entries)
+		}
+	case escalation.AskHead:
+		j.reading += digest(w, ask.Kind)
+		r.Against = w.pull().Against()
 	default:
 	}
 	r.Now = w.forge.Now()
@@ -528,6 +592,23 @@ func digest(w *world, kind escalation.AskKind) string {
 	default:
 		return string(prints.Pull[:12])
 	}
+}
+
+// shown is what an ordinary reading of the timeline has of it.
+func (e *enumerator) shown(entries []escalation.Entry) []escalation.Entry {
+	if !e.sc.hidden {
+		return entries
+	}
+	return slices.DeleteFunc(slices.Clone(entries), func(en escalation.Entry) bool {
+		return en.Kind == escalation.EntryReviewRequest || en.Kind == escalation.EntryDismiss
+	})
+}
+
+// judged is the log with what is known of people.
+func judged(log escalation.Log) escalation.Log {
+	const owner, author = 1, 2
+	log.Author, log.Writers = author, map[int64]bool{owner: true}
+	return log
 }
 
 // distort shows the job something else than what stands there, as its deliberate
@@ -574,17 +655,20 @@ func (e *enumerator) log(w *world) escalation.Log {
 	rows, _ := view.Reviews(ctx)
 	entries, _ := view.Timeline(ctx, time.Time{}, nil)
 	account, _ := view.Account(ctx)
-	return escalation.NewLog(account.ID, rows, entries, newKey())
+	return judged(escalation.NewLog(account.ID, rows, entries, newKey()))
 }
 
 // mayEdit is I4 at the moment of an edit: a request for changes that was replaced
-// is history.
+// is history, and so is what says already that it was.
 func (e *enumerator) mayEdit(w *world, ask escalation.Ask) string {
 	log := e.log(w)
 	for _, r := range log.Records {
 		cur, ok := log.Current(r.Role())
 		if r.Row.CommentID == ask.Comment && r.Row.State == escalation.RowRequestChanges && (!ok || cur.Row.ID != r.Row.ID) {
 			return "I4: a replaced request for changes is edited"
+		}
+		if r.Row.CommentID == ask.Comment && r.Sentinel.State == sentinel.Superseded {
+			return "I4: a review that says by which it was replaced is edited"
 		}
 	}
 	return ""
@@ -618,9 +702,9 @@ func unread(log escalation.Log, pull reviewer.Pull) bool {
 func (e *enumerator) reconcile(w *world) *world {
 	c := w.clone("reconcile")
 	c.died = false
-	pull, _ := c.forge.As("bot").Pull(context.Background())
+	pull := c.pull()
 	cfg := &escalation.Config{
-		Account: e.log(c).Account, Login: "bot", Author: pull.Author.ID, URL: pull.URL, Key: newKey(), Nonce: "reconcile", Lock: "rocket",
+		Account: e.log(c).Account, Login: "bot", Author: pull.Author.ID, URL: pull.URL, Against: pull.Against(), Key: newKey(), Nonce: "reconcile", Lock: "rocket",
 	}
 	j := job{begun: true, cfg: cfg, pub: escalation.Publish(cfg, c.forge.Now())}
 	for j.pub.Ask.Kind != escalation.AskNothing {
@@ -652,7 +736,7 @@ func (e *enumerator) check(w *world) string {
 			waived = true
 		case cur.Own() == sentinel.RequestChanges:
 			blocked = true
-		case cur.Own() == sentinel.Approved && cur.Head() == head:
+		case cur.Own() == sentinel.Approved && cur.Head() == head && cur.Sentinel.Against == w.pull().Against():
 			approved = true
 		}
 	}
@@ -661,20 +745,28 @@ func (e *enumerator) check(w *world) string {
 	if blocked && !gate.Is(sentinel.RequestChanges) && !(failed && w.wrong) {
 		return fmt.Sprintf("I1: a role blocks, the gate is %v", gate.Names())
 	}
-	if !blocked && gate.Has(sentinel.RequestChanges) && !failed {
+	// Runs without a verdict leave a gate alone that blocks, and a dismissal that isn't seen lifts nothing.
+	judging := slices.ContainsFunc(w.jobs, func(j job) bool { return j.role == "" || j.own != sentinel.None && j.head == head })
+	if !blocked && gate.Has(sentinel.RequestChanges) && !gate.Held && !failed && judging && !e.sc.hidden {
 		return fmt.Sprintf("I1: no role blocks, the gate is %v", gate.Names())
 	}
 	if !blocked && approved && !waived && !failed && !gate.Is(sentinel.Approved) {
 		return fmt.Sprintf("I2: a role approved the head and none blocks, the gate is %v", gate.Names())
 	}
-	if gate.Has(sentinel.Approved) && !(failed && w.wrong) && !slices.ContainsFunc(log.Records, func(r escalation.Record) bool { return r.Head() == head }) {
-		return "I2: a commit that no role judged stands approved"
+	if !(failed && w.wrong) {
+		if unread(log, w.pull()) {
+			return "I2: a commit that no role judged stands approved"
+		}
+		removed := w.clone("the author removes the request")
+		if removed.forge.RemoveRequest("author", "bot") == nil && unread(e.log(removed), w.pull()) {
+			return "I2: an approval comes back to a commit that no role judged"
+		}
 	}
 	if len(log.Pending()) > 0 && !failed {
 		return "a pending review is left"
 	}
 	for _, j := range w.jobs {
-		if j.failed != nil || j.head != head || !slices.Contains([]escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped}, j.outcome) {
+		if j.failed != nil || j.head != head || j.own == sentinel.None || !slices.Contains([]escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped}, j.outcome) {
 			continue
 		}
 		if !slices.ContainsFunc(log.Records, func(r escalation.Record) bool {
@@ -695,7 +787,7 @@ func (e *enumerator) check(w *world) string {
 	// all for older heads, or whose review was asked for again, would judge, which is no rest.
 	for _, role := range e.sc.roles {
 		cur, ok := log.Current(role)
-		if !ok || cur.Head() != head || log.AskedAgain(cur) {
+		if !ok || cur.Head() != head || cur.Sentinel.Against != w.pull().Against() || log.AskedAgain(cur) {
 			continue
 		}
 		c := w.clone("at rest, " + role + " runs again")
