@@ -78,7 +78,7 @@ type Action struct {
 	Settle    []Record         // records whose owed conversations are to be settled; nothing else is left to do
 	Hold      string           // text of a hold to POST in place of an approval, before anything else; "" for none
 	Withdraw  bool             // in the end take the account's verdict back, by asking for its review again
-	Clear     []Record         // records whose notice of an escalation is out of date; nothing else is left to do
+	Clear     []Record         // records whose notice of an escalation is out of date
 	Recorded  bool             // nobody acts: what is posted is what the role's record says
 	Blockers  []Record         // records of other roles that hold the account, newest first
 	Reason    string           // one clause for the log
@@ -209,17 +209,19 @@ func (s Situation) moved(why string) Action {
 // clear has the notices removed that say what isn't true any more: that a sibling
 // holds the account. A sibling's run does it, too, as the role's own may not come again.
 func (a *Action) clear(log Log) {
-	if a.Writes() {
-		return
-	}
+	rests := !a.Writes()
 	for _, cur := range log.Standing() {
 		held := a.Desired == sentinel.RequestChanges && cur.Own() != sentinel.RequestChanges
-		if cur.Body.Notice != "" && !held && patchable(cur) {
-			a.Clear, a.Reason = append(a.Clear, cur), "a role isn't held any more"
+		written := !rests && (cur.Role() == a.As || slices.ContainsFunc(a.Supersede, func(r Record) bool { return r.Row.ID == cur.Row.ID }))
+		if cur.Body.Notice != "" && !held && !written && patchable(cur) {
+			a.Clear = append(a.Clear, cur)
 		}
 	}
-	if len(a.Clear) > 0 && a.Outcome == Skipped {
-		a.Outcome = Patched
+	if len(a.Clear) > 0 && rests {
+		a.Reason = "a role isn't held any more"
+		if a.Outcome == Skipped {
+			a.Outcome = Patched
+		}
 	}
 }
 

@@ -242,7 +242,13 @@ func TestAnOutdatedNoticeIsRemoved(t *testing.T) {
 			b.Notice = sentinel.Notice("a", "u", sec, "found nothing that blocks")
 		})
 	}
-	f := history(review("a", changes, changes, h1), review(sec, approved, changes, h1, notice), review("a", approved, approved, h1))
+	f := history(review("a", changes, changes, h1), review(sec, approved, changes, h1, notice))
+	s := judge(approved, h1)
+	s.Role, s.Log = "a", f.log()
+	if got := describe(Decide(s)); got != "reposted, post approved, clear 2" {
+		t.Errorf("the verdict that lifts the block: %s", got)
+	}
+	review("a", approved, approved, h1)(f)
 	for promise, a := range map[string]Action{
 		"reconcile":   Reconcile(Situation{Log: f.log(), Head: h1}, ""),
 		"the sibling": Decide(Situation{Log: f.log(), Head: h1, Role: "a", Judgement: Verdict{Own: approved, Head: h1, Body: sentinel.Body{Text: says("a")}}.Judgement()}),

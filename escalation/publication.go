@@ -742,7 +742,7 @@ func (p *Publication) posted(row Row) {
 func (p *Publication) link(row Row) {
 	p.queue = slices.Clone(p.queue) // copies of the publication share it
 	for i, ask := range p.queue {
-		if ask.Kind != AskEdit {
+		if _, s, err := sentinel.Split(ask.Body); ask.Kind != AskEdit || err != nil || s.State != sentinel.Superseded {
 			continue
 		}
 		for _, r := range p.log.Records {
