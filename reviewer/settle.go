@@ -44,8 +44,9 @@ type SettleResult struct {
 	PR            int64         `json:"pr"`
 	URL           string        `json:"url"`
 	Head          string        `json:"head"`
+	Phase         thread.Phase  `json:"phase"`      // how far the work on all conversations is, after what was done
 	Checks        thread.Checks `json:"checks"`     // of the head; "" if nothing asks for them
-	NotPassed     []string      `json:"not_passed"` // contexts of the checks that aren't successful
+	NotPassed     []string      `json:"not_passed"` // the checks that count and aren't successful
 	Items         []SettledItem `json:"items"`
 	Notes         []string      `json:"notes"`
 	ForgeRequests int           `json:"forge_requests"`
@@ -111,11 +112,48 @@ func (s *settling) run(ctx context.Context) ([]thread.Problem, error) {
 	if problems := s.set.Payload.Check(s.pull.Number, s.threads, s.set.Triage); len(problems) > 0 {
 		return problems, nil
 	}
+	if problems, err := s.sameScan(ctx); len(problems) > 0 || err != nil {
+		return problems, err
+	}
 	if err := s.look(ctx); err != nil {
 		return nil, err
 	}
 	s.decide()
-	return nil, s.apply(ctx)
+	err := s.apply(ctx)
+	s.out.Phase = s.phase()
+	return nil, err
+}
+
+// sameScan finds out whether the triage is of this pull request as it was before
+// the fixes: the head that it names must be the head's own past.
+func (s *settling) sameScan(ctx context.Context) ([]thread.Problem, error) {
+	if s.set.Triage == nil {
+		return nil, nil
+	}
+	past := s.set.Triage.Scan.Head
+	contained, err := s.env.Forge.Contains(ctx, s.pull.Head, past)
+	if err != nil || contained {
+		return nil, err
+	}
+	return []thread.Problem{{Path: "$.triage.scan.head", Reason: fmt.Sprintf(
+		"is %.7s, which the head %.7s doesn't contain: list and judge the conversations again", past, s.pull.Head)}}, nil
+}
+
+// phase is how far the work is once the items are settled.
+func (s *settling) phase() thread.Phase {
+	all := slices.Clone(s.threads)
+	var forPeople []thread.ID
+	for i := range all {
+		for _, item := range s.out.Items {
+			if item.ThreadID == all[i].ID {
+				all[i].Resolved = all[i].Resolved || item.Resolve.Status == thread.Done
+				if item.Resolve.Reason == thread.NeedsAHuman {
+					forPeople = append(forPeople, item.ThreadID)
+				}
+			}
+		}
+	}
+	return thread.PhaseOf(all, s.set.Triage, forPeople)
 }
 
 // look finds out what decides about the items, beside their conversations.
@@ -151,7 +189,9 @@ func (s *settling) look(ctx context.Context) error {
 		c.Commit = reach[item.CommitSHA]
 		s.cases = append(s.cases, c)
 	}
-	if slices.ContainsFunc(s.cases, func(c thread.Case) bool { return c.Item.ResolveRequested && !c.Thread.Resolved }) {
+	if slices.ContainsFunc(s.cases, func(c thread.Case) bool {
+		return c.Item.ResolveRequested && !c.Thread.Resolved && !c.Rules.WithoutChecks
+	}) {
 		if err := s.checks(ctx); err != nil {
 			return err
 		}
@@ -180,8 +220,11 @@ func (s *settling) said(ctx context.Context) ([]thread.Comment, error) {
 	return list, nil
 }
 
-// checks reads what the statuses of the head come to, anew each time.
+// checks reads what the statuses of the head come to, again each time.
 func (s *settling) checks(ctx context.Context) error {
+	if s.set.Rules.WithoutChecks {
+		return nil
+	}
 	s.out.NotPassed = []string{}
 	statuses, err := s.env.Forge.Statuses(ctx, s.pull.Head)
 	if errors.Is(err, ErrAmbiguous) {
@@ -191,14 +234,17 @@ func (s *settling) checks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var states []string
-	for _, st := range statuses {
-		states = append(states, st.State)
-		if thread.SumUp([]string{st.State}) != thread.Passed {
-			s.out.NotPassed = append(s.out.NotPassed, fmt.Sprintf("%s (%s)", st.Context, st.State))
+	var protected []string
+	if len(s.set.Rules.RequiredChecks) == 0 {
+		if protected, err = s.env.Forge.RequiredChecks(ctx, s.pull.BaseBranch); err != nil {
+			return err
 		}
 	}
-	s.out.Checks = thread.SumUp(states)
+	var contexts []thread.Context
+	for _, st := range statuses {
+		contexts = append(contexts, thread.Context{Name: st.Context, State: st.State})
+	}
+	s.out.Checks, s.out.NotPassed = thread.SumUp(contexts, s.set.Rules.RequiredChecks, protected)
 	return nil
 }
 

@@ -41,12 +41,13 @@ func Threads(ctx context.Context, forge TalkReader, set ThreadsSettings, log fun
 		return thread.List{}, nil, err
 	}
 	list := thread.Select(s.threads, set.Filter, set.Most)
-	list.Repo, list.PR, list.URL, list.Head = set.Repo, s.pull.Number, s.pull.URL, s.pull.Head
+	list.Repo, list.PR, list.URL = set.Repo, s.pull.Number, s.pull.URL
+	list.At(s.pull.Head)
 	list.Notes = append(list.Notes, s.notes...)
 	if set.Triage == nil || list.Incomplete {
 		return list, nil, nil
 	}
-	if problems := set.Triage.Check(list.Threads, s.threads); len(problems) > 0 {
+	if problems := set.Triage.Check(list.Scan, list.Threads, s.threads); len(problems) > 0 {
 		return list, problems, nil
 	}
 	list.Judge(*set.Triage)

@@ -8,6 +8,9 @@ type Talker interface {
 	// Statuses lists the newest status of each context at a commit, 40 hex digits. The
 	// error is ErrAmbiguous if the server answers for another commit.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
+	// RequiredChecks lists the contexts, as patterns, that a branch's protection asks for
+	// before it is merged into; none if it isn't protected, or asks for none.
+	RequiredChecks(ctx context.Context, branch string) ([]string, error)
 	// Contains tells whether commit, 7 to 40 hex digits, is head, 40 hex digits, or one
 	// of its ancestors. One that the repository doesn't have, or that is ambiguous, isn't.
 	Contains(ctx context.Context, head, commit string) (bool, error)

@@ -119,7 +119,12 @@ func (c *settleCmd) configure(ctx context.Context, t target, set *reviewer.Settl
 	if err != nil {
 		return err
 	}
+	if file.Enabled.Set() && !file.Enabled.Value {
+		return usage("settle is turned off for this repository — %s:%d says enabled: false; answer and resolve on the pull request's page", cmp.Or(c.Config, config.DefaultPath), file.Enabled.Line)
+	}
 	set.Rules = thread.Rules{
+		WithoutChecks:    file.RequireChecks.Set() && !file.RequireChecks.Value,
+		RequiredChecks:   file.RequiredChecks.Value,
 		ApplyReplies:     (c.Apply || c.ApplyReplies || file.ApplyReplies.Value) && !c.DryRun,
 		ApplyResolutions: (c.Apply || c.ApplyResolutions || file.ApplyResolutions.Value) && !c.DryRun,
 		AllowInvalid:     c.AllowInvalidResolution || file.AllowInvalidResolution.Value,
@@ -203,6 +208,9 @@ func settleRows(file string, s config.Settle) []setting {
 		row("apply_replies", s.ApplyReplies.Value, s.ApplyReplies.Line), row("apply_resolutions", s.ApplyResolutions.Value, s.ApplyResolutions.Line),
 		row("auto_resolve", auto, s.AutoResolve.Line), row("allow_invalid_resolution", s.AllowInvalidResolution.Value, s.AllowInvalidResolution.Line),
 		row("reply_as_comment", s.ReplyAsComment.Value, s.ReplyAsComment.Line), row("reply_template", s.ReplyTemplate.Value, s.ReplyTemplate.Line),
+		row("enabled", !s.Enabled.Set() || s.Enabled.Value, s.Enabled.Line),
+		row("require_checks", !s.RequireChecks.Set() || s.RequireChecks.Value, s.RequireChecks.Line),
+		row("required_checks", append([]string{}, s.RequiredChecks.Value...), s.RequiredChecks.Line),
 	}
 }
 
@@ -217,6 +225,9 @@ func (o *output) endSettle(r reviewer.SettleResult, rules thread.Rules) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s#%d at %.7s", r.Repo, r.PR, r.Head)
+	if r.Phase != "" {
+		fmt.Fprintf(&b, " — %s", r.Phase)
+	}
 	if r.Checks != "" {
 		fmt.Fprintf(&b, ": checks %s", r.Checks)
 	}

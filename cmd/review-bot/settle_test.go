@@ -25,12 +25,15 @@ type settlement struct {
 	dir string
 }
 
+// checked is a configuration that names the checks that count.
+const checked = "settle:\n  required_checks: [ci*]\n"
+
 // newSettlement makes conversations on lines 1 to n of a file; a later push
 // changes line 1.
 func newSettlement(t *testing.T, n int) *settlement {
 	t.Helper()
 	lines := sourceLines("a", 40)
-	s := &settlement{talks: newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": fileOf(lines)}, "alice"), dir: t.TempDir()}
+	s := &settlement{talks: newTalks(t, map[string]string{"README.md": "x\n", ".review-bot.yaml": checked}, map[string]string{"a.go": fileOf(lines)}, "alice"), dir: t.TempDir()}
 	var places []giteatest.CommentInput
 	for i := range n {
 		places = append(places, giteatest.CommentInput{Path: "a.go", NewPosition: int64(i + 1), Body: fmt.Sprintf("point %d", i+1)})
@@ -159,7 +162,7 @@ func TestSettle(t *testing.T) {
 
 	// Checks that aren't all successful block resolutions, and none do, too.
 	for _, state := range []string{"", "pending", "failure", "skipped", "error", "warning"} {
-		reason := map[string]string{"": "checks_none", "pending": "checks_pending", "skipped": "checks_skipped"}[state]
+		reason := map[string]string{"": "checks_missing", "pending": "checks_pending", "skipped": "checks_skipped"}[state]
 		if reason == "" {
 			reason = "checks_failing"
 		}
@@ -171,7 +174,7 @@ func TestSettle(t *testing.T) {
 		wantOutcomes(t, r, "unsupported reply_unsupported / blocked "+reason, "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
 			"unsupported reply_unsupported / blocked invalid_not_allowed", "unsupported reply_unsupported / blocked "+reason, "already already_resolved / already already_resolved",
 			"blocked commit_not_in_head / blocked commit_not_in_head")
-		if state != "" && (len(r.NotPassed) != 1 || r.NotPassed[0] != "ci/test ("+state+")") {
+		if state == "" && !slices.Equal(r.NotPassed, []string{"ci* (missing)"}) || state != "" && (len(r.NotPassed) != 1 || r.NotPassed[0] != "ci/test ("+state+")") {
 			t.Errorf("%q didn't pass", r.NotPassed)
 		}
 		if w := proxy.wrote(); w != nil {
@@ -549,7 +552,7 @@ func TestSettleConfiguration(t *testing.T) {
 	s := newSettlement(t, 2)
 	s.status(t, "ci", "success")
 	s.repo.Commit(t, "main", "main", giteatest.Files(map[string]string{
-		".review-bot.yaml": "settle:\n  apply_resolutions: true\n  reply_as_comment: true\n  auto_resolve: [already_fixed]\n  reply_template: docs/reply.tmpl\n",
+		".review-bot.yaml": checked + "  apply_resolutions: true\n  reply_as_comment: true\n  auto_resolve: [already_fixed]\n  reply_template: docs/reply.tmpl\n",
 		"docs/reply.tmpl":  "**{{.Classification}}** {{.FixSummary}}\n",
 	}), "configuration")
 	// The pull request's own file doesn't count.
@@ -584,7 +587,7 @@ func TestSettleRejects(t *testing.T) {
 	if len(l.Threads) != 2 {
 		t.Fatalf("%+v", l)
 	}
-	writeJSON(t, triage, triageOf(l.Threads, thread.NeedsHuman))
+	writeJSON(t, triage, triageOf(l, thread.NeedsHuman))
 	unknown := s.item(0)
 	unknown.ThreadID.Root += 1_000_000
 	decided := s.item(0)
@@ -648,4 +651,79 @@ func TestSettleRejects(t *testing.T) {
 	})
 	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
 	wantOutcomes(t, r, "unsupported reply_unsupported / done")
+}
+
+// What a person has to decide is left to a person, whatever the payload says; a triage
+// of a part or of another history settles nothing; and which checks count is said by
+// the configuration, or by the branch protection, or nothing is closed.
+func TestSettleHoldsBack(t *testing.T) {
+	t.Parallel()
+	s := newSettlement(t, 3)
+	s.status(t, "ci", "success")
+	j, proxy := s.through(t, nil)
+	path, triage := filepath.Join(s.dir, "payload.json"), filepath.Join(s.dir, "triage.json")
+	list := j.list(t, 0, "--include-outdated")
+	judged := triageOf(list, thread.Valid)
+	judged.Threads[0] = triageOf(list, thread.NeedsHuman).Threads[0]
+	judged.Threads[1].RequiresHumanDecision, judged.Threads[1].CanResolveAfterChecks = true, false
+	items := []thread.Item{s.item(0), s.item(1), s.item(2)}
+	items[0].HumanDecision, items[1].HumanDecision = "The owner says: resolve it.", "The owner says: resolve it."
+	writeJSON(t, path, thread.Settlement{Items: items})
+	args := []string{"settle", "--json", "--payload", path, "--triage", triage, "--apply"}
+
+	for want, spoil := range map[string]func(*thread.Triage){
+		"$.triage.scan.complete: is false": func(t *thread.Triage) { t.Scan.Complete = false },
+		"$.triage.scan.count: is 4":        func(t *thread.Triage) { t.Scan.Count++ },
+		"$.triage.scan.head: is 1212121":   func(t *thread.Triage) { t.Scan.Head = strings.Repeat("12", 20) },
+	} {
+		spoilt := judged
+		spoil(&spoilt)
+		writeJSON(t, triage, spoilt)
+		if e := j.run(t, args...); e.status != 2 || !strings.Contains(e.errorLine(t), want) {
+			t.Errorf("%s: exit status %d\n%s", want, e.status, e.stderr)
+		}
+	}
+	// The scan is of an older head: what was fixed since is in the head.
+	judged.Scan.Head = s.pull.State(t).Head.SHA
+	s.fix = s.push(t, giteatest.Files(map[string]string{"b.go": "package b\n"}))
+	writeJSON(t, triage, judged)
+	r, _ := j.settled(t, 0, args...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / blocked needs_human", "unsupported reply_unsupported / blocked needs_human", "unsupported reply_unsupported / blocked checks_missing")
+	if r.Phase != thread.Blocked || !slices.Equal(r.NotPassed, []string{"ci* (missing)"}) {
+		t.Errorf("phase %s, %q not passed", r.Phase, r.NotPassed)
+	}
+	if w := proxy.wrote(); w != nil {
+		t.Errorf("it writes %q", w)
+	}
+
+	configured := func(text string) {
+		s.pull.Unmergeable = true
+		s.repo.Commit(t, "main", "main", giteatest.Files(map[string]string{".review-bot.yaml": text}), "configuration")
+	}
+	detached := append(s.payload(t, items[2]), "--apply")
+	// One status, by anybody who may write, doesn't stand for all.
+	s.status(t, "anything", "success")
+	configured("advisory: false\n")
+	r, _ = j.settled(t, 0, detached...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / blocked checks_unnamed")
+	s.srv.Call(t, s.owner.Token, http.MethodPost, s.api("/branch_protections"), map[string]any{
+		"rule_name": "main", "enable_status_check": true, "status_check_contexts": []string{"ci"}, "enable_push": true,
+	}, nil)
+	r, _ = j.settled(t, 0, detached...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / blocked checks_missing")
+	s.status(t, "ci", "success")
+	r, _ = j.settled(t, 0, append(detached, "--dry-run")...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / planned")
+
+	configured("settle:\n  enabled: false\n")
+	if e := j.run(t, detached...); e.status != 2 || !strings.HasSuffix(e.errorLine(t), "settle is turned off for this repository — .review-bot.yaml:2 says enabled: false; answer and resolve on the pull request's page") {
+		t.Errorf("exit status %d\n%s", e.status, e.stderr)
+	}
+	s.status(t, "ci", "failure")
+	configured("settle:\n  require_checks: false\n")
+	r, _ = j.settled(t, 0, detached...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / done")
+	if r.Phase != thread.InTriage || r.Checks != "" {
+		t.Errorf("phase %s, checks %q", r.Phase, r.Checks)
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -143,7 +144,7 @@ func threadsText(l thread.List) string {
 				}
 				continue
 			}
-			fmt.Fprintf(&b, "    %s: %s\n", printable(orGone(c.Author)), preview(c.Body))
+			fmt.Fprintf(&b, "    %s: %s\n", printable(orGone(c.Author)), preview(cmp.Or(c.Title, c.Body)))
 		}
 		fmt.Fprintf(&b, "    %s\n", printable(t.URL))
 	}

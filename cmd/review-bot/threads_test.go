@@ -299,7 +299,7 @@ func TestThreads(t *testing.T) {
 	}
 	// An incomplete list takes no triage.
 	payload := filepath.Join(t.TempDir(), "triage.json")
-	writeJSON(t, payload, triageOf(l.Threads, thread.Valid))
+	writeJSON(t, payload, triageOf(l, thread.Valid))
 	if e := j.run(t, "threads", "--all", "--include-outdated", "--payload", payload); e.status != 1 || !strings.Contains(e.errorLine(t), "the list is incomplete") {
 		t.Errorf("exit status %d: %s", e.status, e.stderr)
 	}

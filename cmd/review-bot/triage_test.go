@@ -15,10 +15,10 @@ import (
 	"review-bot/reviewer/thread"
 )
 
-// triageOf is a triage that says the same of every conversation.
-func triageOf(threads []thread.Thread, class thread.Classification) thread.Triage {
-	t := thread.Triage{Threads: []thread.Judgement{}}
-	for _, c := range threads {
+// triageOf is a triage that says the same of every conversation of a list.
+func triageOf(list thread.List, class thread.Classification) thread.Triage {
+	t := thread.Triage{Scan: list.Scan, Threads: []thread.Judgement{}}
+	for _, c := range list.Threads {
 		t.Threads = append(t.Threads, thread.Judgement{
 			ThreadID: c.ID, Classification: class, Confidence: 0.9, Reason: "It says so.", RecommendedAction: "See to it.",
 			FilesToInspect: []string{c.Path}, FilesToChange: []string{}, ChecksToRun: []string{}, ReplyBody: "",
@@ -45,7 +45,8 @@ func TestThreadsTriage(t *testing.T) {
 	s := newTalks(t, map[string]string{"README.md": "x\n"}, map[string]string{"a.go": fileOf(sourceLines("a", 30))}, "alice")
 	ids := s.review(t, "alice", giteatest.CommentInput{Path: "a.go", NewPosition: 3}, giteatest.CommentInput{Path: "a.go", NewPosition: 7}, giteatest.CommentInput{Path: "a.go", NewPosition: 9})
 	j := s.as(s.author)
-	listed := j.list(t, 0).Threads
+	list := j.list(t, 0)
+	listed := list.Threads
 	// A token that may read does.
 	reading := j.with("GITEA_TOKEN", s.srv.NewToken(t, s.author, "read:repository", "read:issue", "read:user")).list(t, 0)
 	if diff := gocmp.Diff(listed, reading.Threads); diff != "" || len(listed) != 3 {
@@ -55,9 +56,9 @@ func TestThreadsTriage(t *testing.T) {
 
 	phase := func(want thread.Phase, classes ...thread.Classification) thread.List {
 		t.Helper()
-		triage := triageOf(listed, thread.Stale)
+		triage := triageOf(list, thread.Stale)
 		for i, class := range classes {
-			triage.Threads[i] = triageOf(listed[i:i+1], class).Threads[0]
+			triage.Threads[i] = triageOf(list, class).Threads[i]
 		}
 		writeJSON(t, path, triage)
 		l := j.list(t, 0, "--payload", path)
@@ -77,7 +78,7 @@ func TestThreadsTriage(t *testing.T) {
 	}
 
 	// What doesn't fit is named with its place, for people and for programs.
-	triage := triageOf(listed, thread.Valid)
+	triage := triageOf(list, thread.Valid)
 	triage.Threads[1].Confidence = 7
 	triage.Threads[2].Reason = "SECRET " + strings.Repeat("x", 3000)
 	writeJSON(t, path, triage)
@@ -88,7 +89,7 @@ func TestThreadsTriage(t *testing.T) {
 	if e := j.run(t, "threads", "--payload", "-"); e.status != 2 || !strings.HasPrefix(e.errorLine(t), "review-bot: -: 1 problem, first $: ") { // it is empty
 		t.Errorf("exit status %d\n%s%s", e.status, e.stdout, e.stderr)
 	}
-	unknown := triageOf(listed, thread.Valid)
+	unknown := triageOf(list, thread.Valid)
 	unknown.Threads[0].ThreadID.Root += 1_000_000
 	writeJSON(t, path, unknown)
 	e = j.run(t, "threads", "--json", "--payload", path)
@@ -126,7 +127,7 @@ func TestSixtyConversations(t *testing.T) {
 	j := s.as(s.author)
 	dir := t.TempDir()
 	triage, payload := filepath.Join(dir, "triage.json"), filepath.Join(dir, "payload.json")
-	writeJSON(t, triage, triageOf(j.list(t, 0, "--max-threads", "60").Threads, thread.AlreadyFixed))
+	writeJSON(t, triage, triageOf(j.list(t, 0, "--max-threads", "60"), thread.AlreadyFixed))
 	if l := j.list(t, 0, "--max-threads", "60", "--payload", triage); l.Triage == nil || l.Triage.AlreadyFixed != 60 {
 		t.Errorf("%+v", l.Triage)
 	}

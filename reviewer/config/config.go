@@ -15,6 +15,9 @@
 //	  allow_invalid_resolution: false
 //	  reply_as_comment: false
 //	  reply_template: docs/reply.md.tmpl
+//	  enabled: true
+//	  require_checks: true
+//	  required_checks: [ci / test (pull_request)]
 //
 // Keys at the top are for every role; what stands below a role goes before them.
 // What stands below settle is for the command of this name and belongs to no role.
@@ -81,7 +84,7 @@ type Section struct {
 var Inlines = []string{"review", "attach", "body"}
 
 // Settle is what may be set for the command settle, which no role has a part in.
-// A switch that is not set is off.
+// A switch that is not set is off, but for Enabled and RequireChecks.
 type Settle struct {
 	ApplyReplies           At[bool]
 	ApplyResolutions       At[bool]
@@ -89,6 +92,9 @@ type Settle struct {
 	ReplyAsComment         At[bool]
 	AutoResolve            At[[]string] // of AutoResolves, which are all meant if it isn't set; an empty list is none
 	ReplyTemplate          At[string]   // path in the repository; the built-in one if it isn't set
+	Enabled                At[bool]     // on if it isn't set
+	RequireChecks          At[bool]     // on if it isn't set; off: the payload's evidence is enough
+	RequiredChecks         At[[]string] // contexts that count, * for anything; none: those of the branch protection
 }
 
 // AutoResolves are the values that the list auto_resolve may have.

@@ -18,7 +18,7 @@ const (
 	sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_follow_ups, max_input_tokens, max_rounds, model, " +
 		"no_approve, operators, price_in, price_out, prompt_file, repost_stale, review_drafts, siblings"
 	topKeys     = sectionKeys + ", roles, settle"
-	settleNames = "allow_invalid_resolution, apply_replies, apply_resolutions, auto_resolve, reply_as_comment, reply_template"
+	settleNames = "allow_invalid_resolution, apply_replies, apply_resolutions, auto_resolve, enabled, reply_as_comment, reply_template, require_checks, required_checks"
 )
 
 // Bad files, with the exact line that people get.
@@ -161,6 +161,9 @@ var badSettle = map[string]struct {
 	"resolve, needs_human":  {"settle: {auto_resolve: [needs_human]}\n", 25, `:1: settle.auto_resolve: "needs_human" is not one of stale, already_fixed`},
 	"resolve, capitals":     {"settle: {auto_resolve: [Stale]}\n", 25, `:1: settle.auto_resolve: "Stale" is not one of stale, already_fixed`},
 	"resolve, an alias":     {"settle: {auto_resolve: [*all]}\n", 25, `:1: settle.auto_resolve: anchors and aliases are not supported, write the value out`},
+	"checks, a word":        {"settle:\n  required_checks: ci\n", 20, `:2: settle.required_checks: "ci" is not a list such as [ci / test (pull_request)]`},
+	"checks, no name":       {"settle:\n  required_checks: [\"a\\nb\"]\n", 21, `:2: settle.required_checks: "a\nb" is not the name of a check such as ci / test (pull_request)`},
+	"checks, a number":      {"settle: {require_checks: 0}\n", 26, `:1: settle.require_checks: 0 is not one of true, false`},
 	"template, above":       {"settle:\n  reply_template: ../reply.md\n", 19, `:2: settle.reply_template: "../reply.md" is not the path of a file in the repository, such as docs/review.md`},
 	"template, the machine": {"settle:\n  reply_template: /etc/passwd\n", 19, `:2: settle.reply_template: "/etc/passwd" is not the path of a file in the repository, such as docs/review.md`},
 	"template, a number":    {"settle:\n  reply_template: 7\n", 19, `:2: settle.reply_template: 7 is not a text: put it in quotes`},

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -60,8 +61,11 @@ var settleKeys = table[Settle]{
 	define("apply_replies", boolean, func(s *Settle) *At[bool] { return &s.ApplyReplies }),
 	define("apply_resolutions", boolean, func(s *Settle) *At[bool] { return &s.ApplyResolutions }),
 	define("auto_resolve", list("stale, already_fixed", oneOf(AutoResolves)), func(s *Settle) *At[[]string] { return &s.AutoResolve }),
+	define("enabled", boolean, func(s *Settle) *At[bool] { return &s.Enabled }),
 	define("reply_as_comment", boolean, func(s *Settle) *At[bool] { return &s.ReplyAsComment }),
 	define("reply_template", text(repositoryPath), func(s *Settle) *At[string] { return &s.ReplyTemplate }),
+	define("require_checks", boolean, func(s *Settle) *At[bool] { return &s.RequireChecks }),
+	define("required_checks", list("ci / test (pull_request)", named), func(s *Settle) *At[[]string] { return &s.RequiredChecks }),
 }
 
 func (t table[S]) names() []string {
@@ -245,6 +249,13 @@ var loginPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 func login(s string) error {
 	if !loginPattern.MatchString(s) {
 		return fmt.Errorf("%q is not a login such as alice", shortened(s))
+	}
+	return nil
+}
+
+func named(s string) error {
+	if s == "" || strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%q is not the name of a check such as ci / test (pull_request)", shortened(s))
 	}
 	return nil
 }

@@ -71,6 +71,7 @@ var reads = []call{
 	{"Reactions", http.MethodGet, func(ctx context.Context, c *Client) error { _, _, err := c.Reactions(ctx); return err }},
 	{"Abilities", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Abilities(ctx); return err }},
 	{"Statuses", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Statuses(ctx, commit); return err }},
+	{"RequiredChecks", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.RequiredChecks(ctx, "main"); return err }},
 	{"Contains", http.MethodGet, func(ctx context.Context, c *Client) error {
 		_, err := c.Contains(ctx, commit, strings.Repeat("ab", 20))
 		return err

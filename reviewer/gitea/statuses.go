@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"review-bot/reviewer"
@@ -91,4 +92,25 @@ func (c *Client) Statuses(ctx context.Context, commit string) ([]reviewer.Status
 	}
 	slices.SortFunc(list, func(a, b reviewer.Status) int { return cmp.Compare(a.Context, b.Context) })
 	return list, nil
+}
+
+// RequiredChecks lists the contexts that a branch's protection asks for. Everybody who
+// may read is told them, unlike the rest of the protection.
+func (c *Client) RequiredChecks(ctx context.Context, branch string) ([]string, error) {
+	doing := fmt.Sprintf("asking which checks the branch %s of %s requires", branch, c.repo())
+	var is struct {
+		Name     string   `json:"name"`
+		Asks     bool     `json:"enable_status_check"`
+		Contexts []string `json:"status_check_contexts"`
+	}
+	resp, _, err := c.get(ctx, c.path("/branches/%s", (&url.URL{Path: branch}).EscapedPath()), nil, &is)
+	switch {
+	case err != nil:
+		return nil, c.explain(doing, "write:repository", resp, err)
+	case is.Name != branch:
+		return nil, c.explain(doing, "", resp, errors.New("the answer is about another branch"))
+	case !is.Asks:
+		return nil, nil
+	}
+	return is.Contexts, nil
 }

@@ -13,49 +13,12 @@ type Rules struct {
 	AutoResolve      []Classification // of Stale and AlreadyFixed: which may be closed
 	AllowInvalid     bool             // those that are wrong may be closed, too
 	ReplyAsComment   bool             // where the server can't reply: quote under the pull request
+	WithoutChecks    bool             // the payload's evidence is enough, whatever the head's statuses are
+	RequiredChecks   []string         // contexts that count; none: see [SumUp]
 }
 
 // DefaultAutoResolve is AutoResolve where nothing else is said.
 var DefaultAutoResolve = []Classification{Stale, AlreadyFixed}
-
-// Checks is what the statuses of the head come to.
-type Checks string
-
-// What they can come to. Only Passed lets anything be closed.
-const (
-	Passed       Checks = "passed"
-	Pending      Checks = "pending"
-	Failing      Checks = "failing"
-	Skipped      Checks = "skipped"
-	NoChecks     Checks = "none"
-	ChecksUnread Checks = "unreadable" // the server answered for another commit
-)
-
-// SumUp is what statuses come to, by their states as forges call them. The worst
-// counts; a state that isn't known is a failure.
-func SumUp(states []string) Checks {
-	worst := Passed
-	for _, s := range states {
-		var c Checks
-		switch s {
-		case "success":
-			continue
-		case "pending":
-			c = Pending
-		case "skipped":
-			c = Skipped
-		default: // failure, error, warning
-			c = Failing
-		}
-		if order := []Checks{Passed, Skipped, Pending, Failing}; slices.Index(order, c) > slices.Index(order, worst) {
-			worst = c
-		}
-	}
-	if len(states) == 0 {
-		return NoChecks
-	}
-	return worst
-}
 
 // Reach tells whether the commit of an item is part of the head.
 type Reach string
@@ -125,6 +88,8 @@ const (
 	ChecksFailing      Reason = "checks_failing"
 	ChecksSkipped      Reason = "checks_skipped"
 	ChecksNone         Reason = "checks_none"
+	ChecksIncomplete   Reason = "checks_missing"
+	ChecksUnknown      Reason = "checks_unnamed"
 	ChecksUnreadable   Reason = "checks_unreadable"
 	NoRight            Reason = "no_right"
 	ReplyUnsupported   Reason = "reply_unsupported"
@@ -136,7 +101,7 @@ const (
 )
 
 var reasonTexts = map[Reason]string{
-	NeedsAHuman:        "a person has to decide",
+	NeedsAHuman:        "a person has to decide, and to resolve it",
 	AlreadyResolved:    "it is resolved",
 	AlreadyReplied:     "nothing new was said since the last reply",
 	NoFixSummary:       "the payload has no fix_summary",
@@ -158,6 +123,8 @@ var reasonTexts = map[Reason]string{
 	ChecksFailing:      "the head's checks fail",
 	ChecksSkipped:      "some of the head's checks were skipped",
 	ChecksNone:         "the head has no checks",
+	ChecksIncomplete:   "a check that is required hasn't run on the head",
+	ChecksUnknown:      "nothing says which checks there must be: name them as required_checks below settle in .review-bot.yaml, or in the branch protection",
 	ChecksUnreadable:   "the head's checks can't be read",
 	NoRight:            "the account may not resolve here",
 	ReplyUnsupported:   "the server's API can't reply (Gitea can since 1.27) — --reply-as-comment quotes under the pull request instead",
@@ -280,13 +247,13 @@ func (c Case) resolve() Step {
 func (c Case) people() Reason {
 	j := c.Judgement
 	switch {
+	case j != nil && (j.RequiresHumanDecision || j.Classification == NeedsHuman):
+		return NeedsAHuman // nobody can tell who wrote the payload's human_decision
 	case c.Said.Disputed(c.Thread, c.Text):
 		return Disputed
 	case j == nil:
 		return NoReason
-	case c.undecided():
-		return HumanDecisionOpen
-	case !j.RequiresHumanDecision && !j.CanResolveAfterChecks: // a person's decision goes before
+	case !j.CanResolveAfterChecks:
 		return TriageForbids
 	}
 	for _, check := range j.ChecksToRun {
@@ -333,9 +300,16 @@ func (c Case) ground() Reason {
 }
 
 func (c Case) checks() Reason {
+	if c.Rules.WithoutChecks {
+		return NoReason
+	}
 	switch c.Checks {
 	case Passed:
 		return NoReason
+	case ChecksMissing:
+		return ChecksIncomplete
+	case ChecksUnnamed:
+		return ChecksUnknown
 	case Pending:
 		return ChecksPending
 	case Skipped:

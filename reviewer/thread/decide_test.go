@@ -105,12 +105,15 @@ func TestDecide(t *testing.T) {
 		"invalid has its own switch":      {fixers, func(c *Case) { c.Rules.AllowInvalid = false }, due, due},
 
 		// Checks.
-		"checks pending":    {answered, func(c *Case) { c.Checks = Pending }, due, withheld(ChecksPending)},
-		"checks fail":       {answered, func(c *Case) { c.Checks = Failing }, due, withheld(ChecksFailing)},
-		"checks skipped":    {answered, func(c *Case) { c.Checks = Skipped }, due, withheld(ChecksSkipped)},
-		"no checks":         {answered, func(c *Case) { c.Checks = NoChecks }, due, withheld(ChecksNone)},
-		"checks unreadable": {answered, func(c *Case) { c.Checks = ChecksUnread }, due, withheld(ChecksUnreadable)},
-		"checks not read":   {answered, func(c *Case) { c.Checks = "" }, due, withheld(ChecksUnreadable)},
+		"checks pending":     {answered, func(c *Case) { c.Checks = Pending }, due, withheld(ChecksPending)},
+		"checks fail":        {answered, func(c *Case) { c.Checks = Failing }, due, withheld(ChecksFailing)},
+		"checks skipped":     {answered, func(c *Case) { c.Checks = Skipped }, due, withheld(ChecksSkipped)},
+		"no checks":          {answered, func(c *Case) { c.Checks = NoChecks }, due, withheld(ChecksNone)},
+		"checks unreadable":  {answered, func(c *Case) { c.Checks = ChecksUnread }, due, withheld(ChecksUnreadable)},
+		"a check is missing": {answered, func(c *Case) { c.Checks = ChecksMissing }, due, withheld(ChecksIncomplete)},
+		"no check is named":  {answered, func(c *Case) { c.Checks = ChecksUnnamed }, due, withheld(ChecksUnknown)},
+		"without checks":     {answered, func(c *Case) { c.Checks, c.Rules.WithoutChecks = Failing, true }, due, due},
+		"checks not read":    {answered, func(c *Case) { c.Checks = "" }, due, withheld(ChecksUnreadable)},
 
 		// The triage.
 		"the triage agrees":  {answered, func(c *Case) { c.Judgement = &Judgement{CanResolveAfterChecks: true, ChecksToRun: []string{"go test"}} }, due, due},
@@ -121,10 +124,17 @@ func TestDecide(t *testing.T) {
 			}, due, withheld(ChecksNotRun),
 		},
 		"a decision is open": {
-			answered, func(c *Case) { c.Judgement = &Judgement{RequiresHumanDecision: true} }, withheld(HumanDecisionOpen), withheld(HumanDecisionOpen),
+			answered, func(c *Case) { c.Judgement = &Judgement{RequiresHumanDecision: true} }, withheld(HumanDecisionOpen), withheld(NeedsAHuman),
 		},
 		"a decision was made": {
-			answered, func(c *Case) { c.Judgement, c.Item.HumanDecision = &Judgement{RequiresHumanDecision: true}, "fix it" }, due, due,
+			answered, func(c *Case) { c.Judgement, c.Item.HumanDecision = &Judgement{RequiresHumanDecision: true}, "fix it" },
+			due, withheld(NeedsAHuman),
+		},
+		"a decision was made, a person's": {
+			answered, func(c *Case) {
+				c.Judgement = &Judgement{Classification: NeedsHuman, RequiresHumanDecision: true, CanResolveAfterChecks: true}
+				c.Item.HumanDecision = "fix it"
+			}, due, withheld(NeedsAHuman),
 		},
 
 		// Server and account.
@@ -189,7 +199,7 @@ func TestDecideEveryCombination(t *testing.T) {
 						for bits := range 1 << 5 {
 							for _, reply := range []*bool{&yes, &no} {
 								for _, resolve := range []*bool{&no, nil} {
-									for _, judgement := range []*Judgement{nil, {}, {CanResolveAfterChecks: true}, {RequiresHumanDecision: true}} {
+									for _, judgement := range []*Judgement{nil, {}, {CanResolveAfterChecks: true}, {RequiresHumanDecision: true}, {RequiresHumanDecision: true, CanResolveAfterChecks: true}} {
 										c := Case{
 											Text: "words", Item: item, Checks: checks, Commit: commit, Judgement: judgement,
 											Thread: Thread{Resolved: bits&1 != 0, Outdated: bits&2 != 0, CanReply: reply, CanResolve: resolve, Comments: []Comment{{ID: 2}}},
@@ -240,8 +250,7 @@ func forbidden(c Case, d Decision) string {
 			i.Classification == Invalid && (!c.Rules.AllowInvalid || i.ReplyBody+i.HumanDecision == ""),
 			(i.Classification == Stale || i.Classification == AlreadyFixed) && (!slices.Contains(c.Rules.AutoResolve, i.Classification) || len(i.Verification) == 0),
 			i.Classification == Stale && !c.Thread.Outdated && i.FixSummary+i.ReplyBody+i.HumanDecision == "",
-			c.Judgement != nil && !c.Judgement.CanResolveAfterChecks && i.HumanDecision == "",
-			c.Judgement != nil && !c.Judgement.CanResolveAfterChecks && !c.Judgement.RequiresHumanDecision,
+			c.Judgement != nil && (!c.Judgement.CanResolveAfterChecks || c.Judgement.RequiresHumanDecision),
 		); p != "" {
 			return p
 		}
@@ -265,26 +274,4 @@ func forbidden(c Case, d Decision) string {
 		}
 	}
 	return ""
-}
-
-func TestSumUp(t *testing.T) {
-	for _, tt := range []struct {
-		states []string
-		want   Checks
-	}{
-		{nil, NoChecks},
-		{[]string{"success"}, Passed},
-		{[]string{"success", "success"}, Passed},
-		{[]string{"success", "skipped"}, Skipped},
-		{[]string{"skipped", "pending", "success"}, Pending},
-		{[]string{"failure", "pending"}, Failing},
-		{[]string{"success", "error"}, Failing},
-		{[]string{"warning"}, Failing},
-		{[]string{"success", "new kind"}, Failing},
-		{[]string{""}, Failing},
-	} {
-		if got := SumUp(tt.states); got != tt.want {
-			t.Errorf("%q: %s, want %s", tt.states, got, tt.want)
-		}
-	}
 }

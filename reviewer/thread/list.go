@@ -176,6 +176,7 @@ type List struct {
 	Total      int      `json:"total"`      // conversations of the pull request
 	Unresolved int      `json:"unresolved"` // of those
 	Selected   int      `json:"selected"`   // that the filters let pass, also behind the bound
+	Scan       Scan     `json:"scan"`       // what a triage of the list names
 	Threads    []Thread `json:"threads"`
 	Triage     *Tally   `json:"triage"` // of the payload; nil if none was given
 	Notes      []string `json:"notes"`
@@ -192,7 +193,7 @@ func Select(all []Thread, f Filter, most int) List {
 			continue
 		}
 		list.Selected++
-		if len(list.Threads) < most {
+		if t.Comments = readable(t.Comments); len(list.Threads) < most {
 			list.Threads = append(list.Threads, t)
 		}
 	}
@@ -201,11 +202,43 @@ func Select(all []Thread, f Filter, most int) List {
 	return list
 }
 
+// readable are comments as people read them, without markers and small print.
+func readable(comments []Comment) []Comment {
+	comments = slices.Clone(comments)
+	for i, c := range comments {
+		comments[i].Title, comments[i].Body = finding.Prose(c.Body)
+	}
+	return comments
+}
+
+// At adds the head that the list was made at.
+func (l *List) At(head string) {
+	l.Head, l.Scan = head, Scan{Head: head, Count: l.Selected, Complete: !l.Incomplete}
+}
+
 // Judge adds what a triage makes of the conversations.
 func (l *List) Judge(t Triage) {
 	n := t.Tally(l.Threads)
 	l.Triage = &n
 	l.Phase = l.phase()
+}
+
+// PhaseOf is how far the work is on all conversations of a pull request, by what a
+// triage makes of them; a nil one makes nothing of them. forPeople are those that a
+// payload leaves to a person.
+func PhaseOf(all []Thread, triage *Triage, forPeople []ID) Phase {
+	list := Select(all, Filter{All: true, IncludeOutdated: true}, len(all))
+	var n Tally
+	if triage != nil {
+		n = triage.Tally(all)
+	}
+	for _, t := range all {
+		if !t.Resolved && slices.Contains(forPeople, t.ID) {
+			n.HumanDecisions++
+		}
+	}
+	list.Triage = &n
+	return list.phase()
 }
 
 func (l *List) phase() Phase {

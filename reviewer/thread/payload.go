@@ -18,7 +18,16 @@ var Classifications = []Classification{Valid, Invalid, Stale, AlreadyFixed, Need
 // Triage is what somebody, a person or an agent, makes of the conversations that
 // `threads` listed.
 type Triage struct {
+	Scan    Scan        `json:"scan"`
 	Threads []Judgement `json:"threads"`
+}
+
+// Scan says which list a triage is of, so that it isn't taken for one of another
+// list, or of a part.
+type Scan struct {
+	Head     string `json:"head"`     // commit, 40 hex digits
+	Count    int    `json:"count"`    // conversations that the filters let pass
+	Complete bool   `json:"complete"` // all of them are listed
 }
 
 // Judgement is what is made of one conversation.
@@ -53,7 +62,7 @@ type Item struct {
 	FixSummary       string         `json:"fix_summary,omitempty"`
 	CommitSHA        string         `json:"commit_sha,omitempty"` // 7 to 40 hex digits
 	ReplyBody        string         `json:"reply_body,omitempty"`
-	HumanDecision    string         `json:"human_decision,omitempty"` // what a person decided where the triage asked for it
+	HumanDecision    string         `json:"human_decision,omitempty"` // what a person decided where the triage asked for it; it lets the reply out, and closes nothing
 }
 
 // Problem is what is wrong with a payload, and where.

@@ -10,6 +10,7 @@ import (
 	"text/template/parse"
 	"unicode/utf8"
 
+	"review-bot/reviewer/finding"
 	"review-bot/reviewer/untrusted"
 	"review-bot/sentinel"
 )
@@ -209,14 +210,15 @@ func Signed(text string, to Thread) string {
 	return signed(text, sentinel.Reply{Thread: to.ID.String(), Covers: to.Newest()})
 }
 
-// Quoting is a reply as a comment under the pull request, behind what it answers.
+// Quoting is a reply as a comment under the pull request, after what it answers: of
+// a finding the title.
 func Quoting(reply string, to Thread, redact func(string) string) string {
 	root := to.Comments[0]
 	place := to.Path
 	if to.Line > 0 {
 		place = fmt.Sprintf("%s:%d", to.Path, to.Line)
 	}
-	said := untrusted.Line(redact(root.Body), maxQuote)
+	said := untrusted.Line(redact(cmp.Or(finding.Prose(root.Body))), maxQuote)
 	who := untrusted.Line(root.Author, 0)
 	if who == "" {
 		who = "somebody"

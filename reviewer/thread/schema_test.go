@@ -62,7 +62,7 @@ var (
 
 	fullList = List{
 		Repo: "o/r", PR: 7, URL: "https://forge.example/o/r/pulls/7", Head: strings.Repeat("0a", 20), Phase: Fixing, Incomplete: true, Total: 9, Unresolved: 8,
-		Selected: 7, Threads: []Thread{fullThread, leastThread}, Triage: &Tally{1, 2, 3, 4, 5, 6}, Notes: []string{"a note"},
+		Selected: 7, Scan: Scan{strings.Repeat("0a", 20), 7, false}, Threads: []Thread{fullThread, leastThread}, Triage: &Tally{1, 2, 3, 4, 5, 6}, Notes: []string{"a note"},
 	}
 	fullJudgement = Judgement{
 		ThreadID: ID{1, 2}, Classification: NeedsHuman, Confidence: 0.25, Reason: "r", RecommendedAction: "a", FilesToInspect: []string{"a.go"},
@@ -76,7 +76,8 @@ var (
 
 func TestTypesFitSchemas(t *testing.T) {
 	emptyList := Select(nil, Filter{}, 50)
-	emptyList.PR, emptyList.Head = 1, strings.Repeat("0", 40)
+	emptyList.PR = 1
+	emptyList.At(strings.Repeat("0", 40))
 	for name, test := range map[string]struct {
 		at    string
 		value any
@@ -86,8 +87,8 @@ func TestTypesFitSchemas(t *testing.T) {
 		"list, full":          {threadsURN, fullList},
 		"list, empty":         {threadsURN, emptyList},
 		"judgement":           {triageURN + "#/$defs/judgement", fullJudgement},
-		"triage":              {triageURN, Triage{[]Judgement{fullJudgement}}},
-		"triage, empty":       {triageURN, Triage{[]Judgement{}}},
+		"triage":              {triageURN, Triage{Scan{strings.Repeat("0", 40), 1, true}, []Judgement{fullJudgement}}},
+		"triage, empty":       {triageURN, Triage{Scan{Head: strings.Repeat("0", 40)}, []Judgement{}}},
 		"item":                {settleURN + "#/$defs/item", fullItem},
 		"item, least":         {settleURN + "#/$defs/item", Item{ThreadID: ID{1, 1}, Classification: Stale, Verification: []string{}, ChecksRun: []string{}}},
 		"settlement":          {settleURN, Settlement{PR: 3, Items: []Item{fullItem}}},
@@ -140,6 +141,8 @@ func TestSchemasHaveTheTypesProperties(t *testing.T) {
 		threadsURN + "#/$defs/thread":        reflect.TypeFor[Thread](),
 		threadsURN + "#/$defs/comment":       reflect.TypeFor[Comment](),
 		triageURN:                            reflect.TypeFor[Triage](),
+		triageURN + "#/properties/scan":      reflect.TypeFor[Scan](),
+		threadsURN + "#/properties/scan":     reflect.TypeFor[Scan](),
 		triageURN + "#/$defs/judgement":      reflect.TypeFor[Judgement](),
 		settleURN:                            reflect.TypeFor[Settlement](),
 		settleURN + "#/$defs/item":           reflect.TypeFor[Item](),
@@ -148,6 +151,9 @@ func TestSchemasHaveTheTypesProperties(t *testing.T) {
 			var all, required []string
 			for field := range typ.Fields() {
 				name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+				if name == "-" {
+					continue
+				}
 				all = append(all, name)
 				if option != "omitempty" {
 					required = append(required, name)

@@ -99,7 +99,8 @@ type Comment struct {
 	ID         int64      `json:"id"`
 	Author     string     `json:"author"` // login; "" if the account is gone
 	AuthorKind AuthorKind `json:"author_kind"`
-	Body       string     `json:"body"` // written by others
+	Title      string     `json:"-"`    // of the finding that it carries; in lists only
+	Body       string     `json:"body"` // written by others; in lists without markers and small print
 	Created    time.Time  `json:"created"`
 	Updated    time.Time  `json:"updated"` // of the text, or of the mark that its line changed
 	URL        string     `json:"url"`

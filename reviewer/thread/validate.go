@@ -58,12 +58,18 @@ func ParseSettlement(data []byte) (Settlement, []Problem) {
 	return parsePayload[Settlement](data, payloads().settle, "items")
 }
 
-// Check tells what of a triage doesn't fit the conversations that it was asked
-// for: each is to be judged once, and no other. all are those of the pull request,
-// to say why one isn't among them. What a triage that was parsed can't have is
-// found here, too.
-func (t Triage) Check(selected, all []Thread) []Problem {
-	found := t.twice()
+// Check says what of a triage doesn't fit the conversations that it was asked
+// for: each is to be judged once, and no other. scan is the list's; all are the
+// conversations of the pull request, to say why one isn't among them. What a triage
+// that was parsed can't have is found here, too.
+func (t Triage) Check(scan Scan, selected, all []Thread) []Problem {
+	found := append(t.twice(), t.whole()...)
+	if scan.Complete && t.Scan.Count != scan.Count {
+		found = append(found, placed{place{"scan", "count"}, fmt.Sprintf("is %d, and %d conversations are selected", t.Scan.Count, scan.Count)})
+	}
+	if t.Scan.Head != scan.Head {
+		found = append(found, placed{place{"scan", "head"}, fmt.Sprintf("is %.7s, and the pull request's head is %.7s", t.Scan.Head, scan.Head)})
+	}
 	wanted, judged := idsOf(selected), map[ID]bool{}
 	for i, j := range t.Threads {
 		at := func(key string) place { return place{"threads", i, key} }
@@ -105,6 +111,12 @@ func (s Settlement) Check(pr int64, threads []Thread, triage *Triage) []Problem 
 	}
 	judged := map[ID]Classification{}
 	if triage != nil {
+		for _, p := range triage.whole() {
+			found = append(found, placed{append(place{"triage"}, p.at...), p.reason})
+		}
+		if n := len(triage.Threads); triage.Scan.Count != n {
+			found = append(found, placed{place{"triage", "scan", "count"}, fmt.Sprintf("is %d, and there are %d judgements", triage.Scan.Count, n)})
+		}
 		for _, j := range triage.Threads {
 			judged[j.ThreadID] = j.Classification
 		}
@@ -131,6 +143,14 @@ func (s Settlement) Check(pr int64, threads []Thread, triage *Triage) []Problem 
 		}
 	}
 	return finish(found)
+}
+
+// whole finds out whether the triage is of a complete list.
+func (t Triage) whole() (found []placed) {
+	if !t.Scan.Complete {
+		found = append(found, placed{place{"scan", "complete"}, "is false, and a triage of a part settles nothing: list all conversations first"})
+	}
+	return found
 }
 
 // twice finds the conversations that are judged more than once.
@@ -192,13 +212,9 @@ func parsePayload[T any](data []byte, schema *jsonschema.Schema, list string) (v
 // decode gives the type's value of a document that fits the type's schema.
 func decode(root, value any) error {
 	if object, ok := root.(map[string]any); ok {
-		// 1.0 and 1e2 are whole numbers to the schema, but not to encoding/json.
-		if n, ok := object["pr"].(json.Number); ok {
-			pr, err := n.Float64() // exact: the schema's maximum is what a float64 can count to
-			if err != nil {
-				return err
-			}
-			object["pr"] = int64(pr)
+		scan, _ := object["scan"].(map[string]any)
+		if err := cmp.Or(whole(object, "pr"), whole(scan, "count")); err != nil {
+			return err
 		}
 	}
 	data, err := json.Marshal(root)
@@ -206,6 +222,20 @@ func decode(root, value any) error {
 		return err
 	}
 	return json.Unmarshal(data, value)
+}
+
+// whole makes a whole number of one: 1.0 and 1e2 are such to the schema, but not
+// to encoding/json.
+func whole(object map[string]any, key string) error {
+	n, ok := object[key].(json.Number)
+	if !ok {
+		return nil
+	}
+	f, err := n.Float64() // exact: the schema's maximum is what a float64 can count to
+	if err == nil {
+		object[key] = int64(f)
+	}
+	return err
 }
 
 // hugeIDs finds the ids that the schema's pattern lets through and that are no ids
@@ -576,6 +606,7 @@ func explain(s spot, why jsonschema.ErrorKind) []placed {
 var forms = map[string]string{
 	`^[1-9][0-9]{0,18}:[1-9][0-9]{0,18}$`: "the id of a conversation, as in 12:345",
 	`^[0-9a-fA-F]{7,40}$`:                 "a commit, 7 to 40 hexadecimal digits",
+	`^[0-9a-f]{40}$`:                      "a commit's full id, 40 hexadecimal digits",
 }
 
 func (s spot) form() string {

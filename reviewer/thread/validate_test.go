@@ -25,7 +25,7 @@ const (
 )
 
 func triageOf(judgements ...string) string {
-	return `{"threads":[` + strings.Join(judgements, ",") + `]}`
+	return fmt.Sprintf(`{"scan":{"head":"%040d","count":%d,"complete":true},"threads":[`, 0, len(judgements)) + strings.Join(judgements, ",") + `]}`
 }
 func settleOf(items ...string) string { return `{"items":[` + strings.Join(items, ",") + `]}` }
 
@@ -70,7 +70,7 @@ var badTriages = map[string]struct {
 	"cut":                  {"{\"threads\": [\n  ", []string{"$: is not JSON: it ends too early, in line 2, column 3"}},
 	"cut in a text":        {`{"thr`, []string{"$: is not JSON: it ends too early, in line 1, column 6"}},
 	"something behind":     {triageOf() + "\n {}", []string{"$: has something behind its end: line 2, column 2"}},
-	"word behind":          {triageOf() + "x", []string{"$: has something behind its end: line 1, column 15"}},
+	"word behind":          {triageOf() + "x", []string{"$: has something behind its end: line 1, column 100"}},
 	"not UTF-8":            {"{\n\"a\xff\": 1}", []string{"$: is not text in UTF-8: line 2, column 3"}},
 	"surrogate in UTF-8":   {"\"\xed\xa0\x80\"", []string{"$: is not text in UTF-8: line 1, column 2"}},
 	"too long":             {`"` + strings.Repeat("x", 4<<20) + `"`, []string{"$: is 4,194,306 bytes long, and may have 4,194,304"}},
@@ -83,19 +83,23 @@ var badTriages = map[string]struct {
 	"null":             {"null", []string{"$: null is not an object"}},
 	"a list":           {"[]", []string{"$: a list is not an object"}},
 	"a text":           {`"secret"`, []string{"$: a text is not an object"}},
-	"no threads":       {"{}", []string{"$.threads: is required"}},
-	"threads null":     {`{"threads":null}`, []string{"$.threads: null is not a list"}},
-	"threads object":   {`{"threads":{}}`, []string{"$.threads: an object is not a list"}},
-	"a text for a one": {`{"threads":["1:2"]}`, []string{"$.threads[0]: a text is not an object"}},
-	"the other kind":   {settleOf(goodItem), []string{"$.items: no such property — the properties are threads", "$.threads: is required"}},
-	"other spelling":   {`{"Threads":[]}`, []string{"$.Threads: no such property — the properties are threads", "$.threads: is required"}},
+	"no threads":       {"{}", []string{"$.scan: is required", "$.threads: is required"}},
+	"threads null":     {`{"threads":null}`, []string{"$.scan: is required", "$.threads: null is not a list"}},
+	"threads object":   {`{"threads":{}}`, []string{"$.scan: is required", "$.threads: an object is not a list"}},
+	"a text for a one": {`{"threads":["1:2"]}`, []string{"$.scan: is required", "$.threads[0]: a text is not an object"}},
+	"the other kind":   {settleOf(goodItem), []string{"$.items: no such property — the properties are scan, threads", "$.scan: is required", "$.threads: is required"}},
+	"other spelling":   {`{"Threads":[]}`, []string{"$.Threads: no such property — the properties are scan, threads", "$.scan: is required", "$.threads: is required"}},
 	"too many": {triageOf(slices.Repeat([]string{goodJudgement}, 501)...), []string{
 		"$.threads: has more than 500 entries, and may have 500",
 	}},
-	"key twice":             {`{"threads":[],"threads":[]}`, []string{"$.threads: stands twice in its object"}},
+	"scan, a part":          {edited(triageOf(goodJudgement), `"count":1,`, ""), []string{"$.scan.count: is required"}},
+	"scan, a short head":    {edited(triageOf(goodJudgement), strings.Repeat("0", 40), "main"), []string{`$.scan.head: "main" is not a commit's full id, 40 hexadecimal digits`}},
+	"scan, a fraction":      {edited(triageOf(goodJudgement), `"count":1`, `"count":1.5`), []string{"$.scan.count: 1.5 is not a whole number from 0 to 9007199254740991"}},
+	"scan, a word":          {edited(triageOf(goodJudgement), `true},`, `"yes"},`), []string{"$.scan.complete: a text is not true or false"}},
+	"key twice":             {`{"threads":[],"threads":[]}`, []string{"$.scan: is required", "$.threads: stands twice in its object"}},
 	"key twice, written \\": {badJudgement(`"reason"`, `"re\u0061son":"x","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
 	"key thrice":            {badJudgement(`"reason"`, `"reason":"x","reason":"y","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
-	"key twice, far down":   {`{"threads":[],"x":[{"a b":[0,{"c":1,"c":2}]}]}`, []string{`$.x: no such property — the properties are threads`, `$.x[0]["a b"][1].c: stands twice in its object`}},
+	"key twice, far down":   {`{"threads":[],"x":[{"a b":[0,{"c":1,"c":2}]}]}`, []string{"$.scan: is required", `$.x: no such property — the properties are scan, threads`, `$.x[0]["a b"][1].c: stands twice in its object`}},
 
 	"unknown key":     {badJudgement(`"reason"`, `"odd key":1,"reason"`), []string{`$.threads[0]["odd key"]: no such property — the properties are ` + judgementKeys}},
 	"key of controls": {badJudgement(`"reason"`, `"\u001b\"\u202e":1,"reason"`), []string{`$.threads[0]["\x1b\"\u202e"]: no such property — the properties are ` + judgementKeys}},
@@ -246,6 +250,7 @@ func judged(n int) (threads []Thread, t Triage) {
 		j.ThreadID, j.Classification = thread.ID, Classifications[k%len(Classifications)]
 		threads, t.Threads = append(threads, thread), append(t.Threads, j)
 	}
+	t.Scan = Scan{strings.Repeat("0", 40), n, true}
 	return threads, t
 }
 
@@ -271,7 +276,7 @@ func TestParseTriage(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if problems := got.Check(threads, threads); problems != nil {
+	if problems := got.Check(got.Scan, threads, threads); problems != nil {
 		t.Error(problems)
 	}
 }
@@ -378,6 +383,13 @@ func TestTriageCheck(t *testing.T) {
 			"$.threads[17].thread_id: 91:91 is not among the selected conversations: its line no longer stands at the head (--include-outdated selects it)",
 			"$.threads[18].thread_id: 92:92 is not among the selected conversations",
 		}},
+		"of an older head": {func(t *Triage) { t.Scan.Head = strings.Repeat("7", 40) }, []string{
+			"$.scan.head: is 7777777, and the pull request's head is 0000000",
+		}},
+		"of an incomplete list": {func(t *Triage) { t.Scan.Complete = false }, []string{
+			"$.scan.complete: is false, and a triage of a part settles nothing: list all conversations first",
+		}},
+		"of a longer list": {func(t *Triage) { t.Scan.Count++ }, []string{"$.scan.count: is 17, and 16 conversations are selected"}},
 		"ten left out": {func(t *Triage) { t.Threads = t.Threads[:6] }, []string{
 			"$.threads: leaves out selected conversations: 7:1006, 8:1007, 9:1008, 10:1009, 11:1010, 12:1011, 13:1012, 14:1013, 15:1014, 16:1015",
 		}},
@@ -392,14 +404,14 @@ func TestTriageCheck(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			triage := Triage{slices.Clone(whole.Threads)}
+			triage := Triage{whole.Scan, slices.Clone(whole.Threads)}
 			test.change(&triage)
-			if diff := cmp.Diff(test.want, problemLines(triage.Check(threads, all))); diff != "" {
+			if diff := cmp.Diff(test.want, problemLines(triage.Check(whole.Scan, threads, all))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
-	if got := problemLines(Triage{}.Check(append(threads[:1:1], threads[0]), threads)); !slices.Equal(got, []string{"$.threads: leaves out selected conversations: 1:1000"}) {
+	if got := problemLines(Triage{Scan: Scan{Complete: true}}.Check(Scan{Complete: true}, append(threads[:1:1], threads[0]), threads)); !slices.Equal(got, []string{"$.threads: leaves out selected conversations: 1:1000"}) {
 		t.Errorf("selected twice: %q", got)
 	}
 }
@@ -412,7 +424,7 @@ func TestSettlementCheck(t *testing.T) {
 	decided.HumanDecision = "alice: fix it"
 	blank := has(4, Valid)
 	blank.HumanDecision = " "
-	few := Triage{judged.Threads[:1]}
+	few := Triage{Scan{judged.Scan.Head, 1, true}, judged.Threads[:1]}
 	for name, test := range map[string]struct {
 		pr     int64
 		items  []Item
@@ -430,9 +442,15 @@ func TestSettlementCheck(t *testing.T) {
 			"$.items[0].thread_id: 1:2 is no conversation of the pull request",
 		}},
 		"not judged":     {7, []Item{has(0, Valid), has(1, Invalid)}, &few, []string{"$.items[1].thread_id: 2:1001 has no judgement in the triage"}},
-		"nothing judged": {7, []Item{has(0, Valid)}, &Triage{}, []string{"$.items[0].thread_id: 1:1000 has no judgement in the triage"}},
+		"nothing judged": {7, []Item{has(0, Valid)}, &Triage{Scan: Scan{Complete: true}}, []string{"$.items[0].thread_id: 1:1000 has no judgement in the triage"}},
 		"judged a person's": {7, []Item{has(4, Valid)}, &judged, []string{
 			"$.items[0].classification: is valid, and the triage says needs_human: a person who decided otherwise says so in human_decision",
+		}},
+		"of an incomplete list": {7, []Item{has(0, Valid)}, &Triage{Scan{judged.Scan.Head, 5, false}, judged.Threads}, []string{
+			"$.triage.scan.complete: is false, and a triage of a part settles nothing: list all conversations first",
+		}},
+		"of a longer list": {7, []Item{has(0, Valid)}, &Triage{Scan{judged.Scan.Head, 6, true}, judged.Threads}, []string{
+			"$.triage.scan.count: is 6, and there are 5 judgements",
 		}},
 		"decided blankly": {7, []Item{blank}, &judged, []string{
 			"$.items[0].classification: is valid, and the triage says needs_human: a person who decided otherwise says so in human_decision",
@@ -478,7 +496,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(triageOf(goodJudgement)))
 	f.Add([]byte(edited(settleOf(goodItem), `{"items"`, `{"pr":7.0,"items"`)))
-	f.Add(marshal(f, Triage{[]Judgement{fullJudgement}}))
+	f.Add(marshal(f, Triage{Scan{strings.Repeat("0", 40), 1, true}, []Judgement{fullJudgement}}))
 	f.Add(marshal(f, Settlement{3, []Item{fullItem}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again(t, data, ParseTriage)
