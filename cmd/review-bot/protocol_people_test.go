@@ -105,8 +105,9 @@ func TestReconcileRepairsWhatADeadJobLeft(t *testing.T) {
 	st.settled(t, open)
 }
 
-// A maintainer dismisses the block. At that head the account never blocks again,
-// and never approves because of it; the next head is judged afresh.
+// A maintainer dismisses the block. The account never blocks again for what it had
+// found, at later heads neither, and never approves because of it; what it finds
+// later blocks.
 func TestDismissedByAPerson(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, protected)
@@ -127,7 +128,10 @@ func TestDismissedByAPerson(t *testing.T) {
 		t.Errorf("the account has judged again\n%s", s)
 	}
 	st.push(t, 2)
-	st.ran(t, blocks, "logic", escalation.Reposted, sentinel.RequestChanges)
+	st.ran(t, blocks, "logic", escalation.Waived, sentinel.None)
+	st.gates(t, "")
+	st.push(t, 3)
+	st.ran(t, blocking(t, 12), "logic", escalation.Reposted, sentinel.RequestChanges)
 	st.settled(t, blocked)
 }
 

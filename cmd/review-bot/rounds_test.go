@@ -10,7 +10,6 @@ import (
 
 	"review-bot/escalation"
 	"review-bot/prompts"
-	"review-bot/reviewer"
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/openai/modeltest"
 	"review-bot/sentinel"
@@ -36,7 +35,9 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	asks("a person replied", 1, escalation.Patched, j)
 	asks("and again", 0, escalation.Skipped, j)
 	s.pull.RequestReview(t, s.author, s.bot)
-	asks("its review was requested", 1, escalation.Reposted, j)
+	asks("the author requested its review", 0, escalation.Reposted, j)
+	s.pull.RequestReview(t, s.maintainer, s.bot)
+	asks("a maintainer requested its review", 1, escalation.Reposted, j)
 	asks("and again", 0, escalation.Skipped, j)
 	other := j.with("REVIEW_BOT_MODEL", "scripted-2")
 	asks("another model", 1, escalation.Patched, other)
@@ -85,74 +86,159 @@ func TestAnUnreadableHistory(t *testing.T) {
 	}
 }
 
-func TestRoundsAreCapped(t *testing.T) {
+// Three trivial blocks buy nobody a push that isn't read: a follow-up blocks for
+// what it changed, and a fix by hand opens the gate.
+func TestFollowUps(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	j := s.job(t).with("REVIEW_BOT_OPERATORS", s.maintainer.Name)
-	capped := says(t, s.on(t, "code(1)"))
-	n := 0
-	blocked := func(rounds int) reviewer.Result {
-		t.Helper()
-		n++
-		s.push(t, onTop(1))
-		r := s.round(t, j, []string{"Trouble with code(5)"}, s.on(t, fmt.Sprintf("code(%d)", 10+n)))
-		if r.Own != sentinel.RequestChanges || r.Rounds != rounds {
-			t.Errorf("own %s, %d rounds, want request_changes and %d", r.Own, r.Rounds, rounds)
+	for n := range 3 {
+		s.replace(t, n, fmt.Sprintf("bad(%d)", n))
+		var kept []string
+		for i := range n {
+			kept = append(kept, trouble(fmt.Sprintf("bad(%d)", i)))
 		}
-		return r
+		if r := s.round(t, j, kept, s.on(t, fmt.Sprintf("bad(%d)", n))); r.Own != sentinel.RequestChanges || r.Rounds != n+1 {
+			t.Fatalf("round %d: %+v", n+1, r)
+		}
 	}
-	handedOver := func(comments int) reviewer.Result {
+	s.reads(t, "round 3 of 3")
+	for n := range 3 {
+		s.lines[n] = fmt.Sprintf("good(%d)", n)
+	}
+	s.replace(t, 3, "evil()")
+	nit := s.on(t, "good(1)")
+	nit.Severity = prompts.Medium
+	r := s.round(t, j, nil, s.on(t, "evil()"), nit)
+	if r.Own != sentinel.RequestChanges || r.Event != sentinel.RequestChanges || r.Counted() != 1 {
+		t.Errorf("%+v", r)
+	}
+	s.reads(t, "round 4: follow-up 1 of 10", "1 minor finding withheld: the role has had its rounds.")
+	if status, message := s.pull.TryMerge(t, s.maintainer); status != http.StatusMethodNotAllowed {
+		t.Errorf("merging: %d %s", status, message)
+	}
+	list := s.handOffs(t)
+	if len(list) != 1 {
+		t.Fatalf("%d hand-offs: %q", len(list), list)
+	}
+	for _, part := range []string{
+		"@" + s.maintainer.Name, fmt.Sprintf("#issuecomment-%d", s.conversation(t, "evil()").ID), "requested changes 4 times", "fix it by hand",
+		"](" + s.gating(t) + ") to merge as is", "approve as a maintainer", "close and reopen", "request its review again",
+	} {
+		if !strings.Contains(list[0], part) {
+			t.Errorf("the hand-off lacks %q:\n%s", part, list[0])
+		}
+	}
+
+	s.replace(t, 3, "good(3)")
+	if r = s.round(t, j, nil, nit); r.Own != sentinel.Approved || r.Event != sentinel.Approved {
+		t.Errorf("%+v", r)
+	}
+	s.reads(t, "follow-up 2 of 10", "1 minor finding withheld")
+	if got := s.handOffs(t); len(got) != 1 {
+		t.Errorf("%d hand-offs", len(got))
+	}
+	// A push after an approval gets a full review, after all those rounds.
+	s.replace(t, 3, "evil()")
+	if r = s.round(t, j, nil, s.on(t, "evil()"), nit); r.Own != sentinel.RequestChanges || r.Counted() != 2 {
+		t.Errorf("%+v", r)
+	}
+	if status, message := s.pull.TryMerge(t, s.maintainer); status != http.StatusMethodNotAllowed {
+		t.Errorf("merging: %d %s", status, message)
+	}
+}
+
+// replace has the author change one line.
+func (s *story) replace(t *testing.T, line int, text string) {
+	t.Helper()
+	s.push(t, func(lines []string) []string {
+		lines[line] = text
+		return lines
+	})
+}
+
+// reads fails unless the role's text has all parts.
+func (s *story) reads(t *testing.T, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if text := s.text(t); !strings.Contains(text, part) {
+			t.Errorf("the review lacks %q:\n%s", part, text)
+		}
+	}
+}
+
+// gating is the address of the account's newest request for changes.
+func (s *story) gating(t *testing.T) string {
+	t.Helper()
+	block := s.newestBlock(t)
+	for _, r := range s.pull.Reviews(t) {
+		if r.ID == block {
+			return r.HTMLURL
+		}
+	}
+	t.Fatal("nothing blocks")
+	return ""
+}
+
+// Each way out that the hand-off names works when it is tried, on an account that
+// two roles share.
+func TestTheWaysOutOfTheHandOff(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	j := s.job(t).with("REVIEW_BOT_MAX_ROUNDS", "1").with("REVIEW_BOT_MAX_FOLLOW_UPS", "1")
+	sibling := s.job(t).with("REVIEW_BOT_ROLE", "tests")
+	silent := says(t)
+	n := 0
+	keep := func() []string { return []string{trouble("code(5)")} }
+	more := func() { n++; s.replace(t, 20, fmt.Sprintf("more(%d)", n)) }
+	// capped goes on until the role doesn't look any more.
+	capped := func(handOffs int) {
 		t.Helper()
-		s.push(t, onTop(1))
-		var r reviewer.Result
+		more()
+		s.round(t, j, keep()) // follows up, and hands over
+		list := s.handOffs(t)
+		if len(list) != handOffs || !strings.Contains(list[len(list)-1], "]("+s.gating(t)+") to merge as is") {
+			t.Errorf("%d hand-offs, want %d that link %s: %q", len(list), handOffs, s.gating(t), list)
+		}
+		more()
 		for range 2 { // a re-run changes nothing
-			r = j.with("OPENAI_BASE_URL", capped.URL()).result(t)
+			r := j.with("OPENAI_BASE_URL", silent.URL()).result(t)
 			if r.Outcome != escalation.Capped || r.ModelRequests != 0 || r.Usage != nil || r.Event != sentinel.RequestChanges {
 				t.Errorf("%+v", r)
 			}
 		}
-		if got := s.handOffs(t); len(got) != comments {
-			t.Errorf("%d hand-off comments, want %d: %q", len(got), comments, got)
+		if got := s.handOffs(t); len(got) != handOffs {
+			t.Errorf("%d hand-offs, want %d", len(got), handOffs)
 		}
-		return r
+	}
+	full := func(way string) {
+		t.Helper()
+		if r := s.round(t, j, keep()); r.Own != sentinel.RequestChanges || r.Rounds != 1 {
+			t.Errorf("%s: own %s, %d rounds", way, r.Own, r.Rounds)
+		}
 	}
 	s.round(t, j, nil, s.on(t, "code(5)"))
-	blocked(2)
-	r := blocked(3)
-	if text := s.text(t); !strings.Contains(strings.SplitN(text, "\n", 2)[0], "round 3 of 3") {
-		t.Errorf("the body's first line doesn't tell the round:\n%s", text)
+	s.round(t, sibling, nil) // held: its review is the one that gates now
+	capped(1)
+	s.pull.RequestReview(t, s.author, s.bot)
+	if r := s.round(t, j, keep()); r.Rounds == 1 || r.Event != sentinel.RequestChanges {
+		t.Errorf("the author's request began a new count: %+v", r)
 	}
-	handedOver(1)
-	handedOver(1)
-	if capped.Count() != 0 {
-		t.Error("a model was asked")
+	s.pull.Close(t)
+	s.srv.Call(t, s.author.Token, http.MethodPatch, s.api("/pulls/%d", s.pull.Index), map[string]any{"state": "open"}, nil)
+	if r := j.with("OPENAI_BASE_URL", silent.URL()).result(t); r.ModelRequests != 0 || r.Event != sentinel.RequestChanges {
+		t.Errorf("the author bought another look: %+v", r)
 	}
-	text := s.handOffs(t)[0]
-	for _, part := range []string{
-		"@" + s.maintainer.Name, fmt.Sprintf("[Trouble with code(5)](%s#issuecomment-%d)", s.pull.State(t).HTMLURL, s.conversation(t, "code(5)").ID),
-		"fix it by hand", "](" + r.ReviewURL + ") to merge as is", "approve as a maintainer", "close and reopen", "requested changes 3 times",
-	} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the hand-off lacks %q:\n%s", part, text)
-		}
-	}
-
-	// Each of these starts a new count.
+	s.pull.RequestReview(t, s.maintainer, s.bot)
+	full("a maintainer requested a review")
+	capped(2)
 	s.pull.Close(t)
 	s.pull.Reopen(t)
-	blocked(1)
-	blocked(2)
-	blocked(3)
-	handedOver(2)
-	s.pull.Dismiss(t, s.maintainer, s.newestBlock(t), "we talked")
-	blocked(1)
-	blocked(2)
-	blocked(3)
-	handedOver(3)
+	full("a maintainer reopened")
+	capped(3)
 	s.pull.Review(t, s.maintainer, giteatest.ReviewInput{Event: "APPROVED", Body: "Enough."})
-	blocked(1)
-
-	// The same question about any reviewer, by what the forge tells.
+	more()
+	full("a maintainer approved")
 	for login, want := range map[string]string{s.bot.Name: "1\n", s.maintainer.Name: "0\n", "nobody": "0\n"} {
 		if e := j.run(t, "rounds", login); e.status != 0 || e.stdout != want {
 			t.Errorf("rounds %s: exit status %d, %q, want %q\n%s", login, e.status, e.stdout, want, e.stderr)
@@ -161,12 +247,17 @@ func TestRoundsAreCapped(t *testing.T) {
 	if e := j.run(t, "rounds", s.bot.Name, "--json"); e.stdout != fmt.Sprintf("{\"reviewer\":%q,\"rounds\":1}\n", s.bot.Name) {
 		t.Errorf("rounds --json: %q", e.stdout)
 	}
-
-	// Without a limit there is none.
-	j = j.with("REVIEW_BOT_MAX_ROUNDS", "0")
-	blocked(2)
-	blocked(3)
-	blocked(4)
+	capped(4)
+	time.Sleep(1100 * time.Millisecond) // the server's times count in seconds
+	s.pull.Dismiss(t, s.maintainer, s.newestBlock(t), "we talked")
+	for range 2 { // a re-run doesn't overturn it, though the record is of an older head
+		if r := j.with("OPENAI_BASE_URL", silent.URL()).result(t); r.Event == sentinel.RequestChanges {
+			t.Errorf("the dismissal was overturned: %+v", r)
+		}
+	}
+	if status, message := s.pull.TryMerge(t, s.maintainer); status != http.StatusOK {
+		t.Errorf("merging as is: %d %s", status, message)
+	}
 }
 
 // handOffs are the comments by which the role handed over.

@@ -1,0 +1,173 @@
+package escalation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"review-bot/sentinel"
+)
+
+// Findings of sec (a…) and of its sibling (b…).
+const (
+	a1, a2 = "aaaaaaa1", "aaaaaaa2"
+	b1     = "bbbbbbb1"
+)
+
+// open is a verdict that says which of its findings are open; all block.
+func open(ids ...string) func(*forge, *Row) {
+	return carries(slices.Concat(sentinel.IDFields(sentinel.OpenIDs, ids), sentinel.IDFields(BlockIDs, ids))...)
+}
+
+// repatched moves a record to another head, with other findings open.
+func repatched(row int64, to string, ids ...string) step {
+	return func(f *forge) {
+		f.edit(row, func(_ *sentinel.Body, s *sentinel.Sentinel) {
+			s.Head, s.Extra = to, slices.Concat(sentinel.IDFields(sentinel.OpenIDs, ids), sentinel.IDFields(BlockIDs, ids))
+		})
+	}
+}
+
+// pause lets time pass: an entry that nobody cares for.
+func pause(f *forge) { f.entry(Entry{Kind: EntryComment, User: stranger, Body: "Hm."}) }
+
+// sameSecond moves the newest entry to the time at which a record was patched.
+func sameSecond(row int64) step {
+	return func(f *forge) {
+		patched := *f.entryOf(row)
+		f.entries[len(f.entries)-1].Created = patched.Updated
+	}
+}
+
+func (f *forge) entryOf(row int64) *Entry {
+	for i := range f.entries {
+		if f.entries[i].Kind == EntryReview && f.entries[i].Review == row {
+			return &f.entries[i]
+		}
+	}
+	panic("no entry")
+}
+
+func holds(f *forge) {
+	body := sentinel.Body{Text: "Nobody has judged it yet."}
+	s := sentinel.Sentinel{Role: sec, Version: 1, Kind: sentinel.KindFindings, Run: strings.Repeat("0", 32)}
+	f.post(me, RowRequestChanges, h2, body.With(s, key))
+}
+
+// What a dismissal waives, by what happened before and after it.
+func TestADismissalWaivesWhatWasOpenThen(t *testing.T) {
+	block := review(sec, changes, changes, h1, open(a1, a2))
+	for _, tt := range []struct {
+		promise string
+		log     *forge
+		waived  []string // of a1, a2, b1
+	}{
+		{"nothing was dismissed", history(block), nil},
+		{"what was open", history(block, dismiss(1)), []string{a1, a2}},
+		{"by the account itself: nothing", history(block, dismissedBy(me, 1)), nil},
+		{"by the author, whom the forge lets: what was open", history(block, dismissedBy(author, 1)), []string{a1, a2}},
+		{"taken back", history(block, dismiss(1), undismiss(1)), nil},
+		{"entries may be missing", history(block, dismiss(1), holes), nil},
+		{"a sibling's block, too", history(review("a", changes, changes, h1, open(b1)), block, dismiss(2)), []string{a1, a2, b1}},
+		{"a sibling that came later isn't in it", history(block, dismiss(1), review("a", changes, changes, h1, open(b1))), []string{a1, a2}},
+		{"of a review that wasn't in force: nothing", history(block, review("a", changes, changes, h1, open(b1)), dismiss(1)), nil},
+		{"of one that the account had replaced by an approval: nothing", history(block, review("a", approved, approved, h2), dismiss(1)), nil},
+		{"a comment replaces nothing", history(block, review("a", comment, comment, h2), dismiss(1)), []string{a1, a2}},
+		{"in force by the clock, where an entry is gone", history(block, dismiss(1), review("a", changes, changes, h1, entryDeleted)), []string{a1, a2}},
+		{"what isn't a verdict waives nothing", history(block, holds, dismiss(2)), nil},
+		{"edited to another head before it", history(block, repatched(1, h2, a2), pause, dismiss(1)), []string{a2}},
+		{"edited after it: what was open all the time", history(block, dismiss(1), pause, repatched(1, h2, a2, "aaaaaaa3")), []string{a2}},
+		{"edited in the same second: what was open all the time", history(block, pause, repatched(1, h2, a2, "aaaaaaa3"), dismiss(1), sameSecond(1)), []string{a2}},
+		{"judged again when it was known: that record says", history(block, dismiss(1), heard(1, 102)), nil},
+		{"judged anew by a run that didn't know of it: the older record's", history(block, dismiss(1), review(sec, changes, changes, h2, open(a2, "aaaaaaa3"))), []string{a1, a2}},
+	} {
+		log := tt.log.log()
+		ids := log.DismissedSince(sec, heardBy(log, sec)).IDs
+		for id := range log.DismissedSince("a", heardBy(log, "a")).IDs {
+			ids[id] = true
+		}
+		for _, id := range []string{a1, a2, b1, "aaaaaaa3"} {
+			if ids[id] != slices.Contains(tt.waived, id) {
+				t.Errorf("%s: %s is waived: %v", tt.promise, id, ids[id])
+			}
+		}
+	}
+}
+
+func heardBy(log Log, role string) int64 {
+	cur, _ := log.Current(role)
+	return cur.Sentinel.Heard
+}
+
+// What a record notes as waived is waived as long as the dismissal stands.
+func TestAWaiverIsCarriedOnUntilItIsTakenBack(t *testing.T) {
+	again := review(sec, changes, comment, h2, open(a1), carries(WaivedFields([]string{a1}, []int64{1})...), func(f *forge, r *Row) {
+		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Heard = 102 })
+	})
+	steps := []step{review(sec, changes, changes, h1, open(a1)), dismiss(1), again}
+	if log := history(steps...).log(); !log.Waived(sec, h2) || log.Waived(sec, h1) {
+		t.Error("it isn't waived at the head that was judged since, or is at another one")
+	}
+	if history(append(slices.Clone(steps), undismiss(1))...).log().Waived(sec, h2) {
+		t.Error("the dismissal was taken back, and the finding is waived")
+	}
+	more := append(slices.Clone(steps[:2]), review(sec, changes, changes, h2, open(a1, a2), carries(WaivedFields([]string{a1}, []int64{1})...)))
+	if history(more...).log().Waived(sec, h2) {
+		t.Error("a finding that came later is waived")
+	}
+}
+
+// A waiver survives what the bot writes: a role's verdict that is posted anew for a
+// sibling's sake, and a record that is edited when its conversations are settled.
+func TestWritesKeepWaivers(t *testing.T) {
+	for promise, f := range map[string]*forge{
+		"posted anew": history(review(sec, changes, changes, h1, open(a1)), dismiss(1), review("a", changes, changes, h1, open(b1)), dismiss(2), review("b", changes, changes, h1, open("ccccccc1")), rerequest),
+		"settled": history(review(sec, changes, changes, h1, open(a1)), repatched(1, h1, a2), pause, func(f *forge) {
+			f.edit(1, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Owed = []sentinel.Owed{{Review: 1, Comment: 11}} })
+		}, pause, dismiss(1)),
+	} {
+		cfg := &Config{Account: me, Author: author, Key: key, Nonce: "n", Seen: f.log()}
+		before := f.log().Waived(sec, h1)
+		if wrote := f.publish(t, cfg, false); len(wrote) == 0 || !before {
+			t.Fatalf("%s: it was waived: %v, and the publication wrote %q", promise, before, wrote)
+		}
+		if !f.log().Waived(sec, h1) {
+			t.Errorf("%s: the waiver is lost", promise)
+		}
+	}
+}
+
+// Of a record that doesn't list its findings, as earlier releases wrote it, all are
+// waived with it, as long as it says what it said.
+func TestARecordWithoutAListIsWaivedAsAWhole(t *testing.T) {
+	old := review(sec, changes, changes, h1)
+	for promise, tt := range map[string]struct {
+		log  *forge
+		head string
+		want bool
+	}{
+		"as it was":                  {history(old, dismiss(1)), h1, true},
+		"edited before":              {history(review(sec, changes, changes, h1, patchedTo(h2)), pause, dismiss(1)), h2, true},
+		"moved to another head":      {history(old, dismiss(1), pause, func(f *forge) { f.edit(1, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Head = h2 }) }), h2, false},
+		"an approval isn't a waiver": {history(review(sec, approved, changes, h1), dismiss(1)), h1, false},
+	} {
+		if got := tt.log.log().Waived(sec, tt.head); got != tt.want {
+			t.Errorf("%s: waived is %v, want %v", promise, got, tt.want)
+		}
+	}
+}
+
+func TestWaivedFieldsHaveRoomForMany(t *testing.T) {
+	var rows []int64
+	for i := range 500 {
+		rows = append(rows, int64(1_000_000+i))
+	}
+	for _, f := range WaivedFields([]string{a1}, rows) {
+		if len(f.Value) > sentinel.MaxValue {
+			t.Errorf("%s has %d characters", f.Key, len(f.Value))
+		}
+	}
+	if fields := WaivedFields(nil, rows); len(fields) != 0 {
+		t.Errorf("%v", fields)
+	}
+}
