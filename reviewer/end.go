@@ -2,7 +2,6 @@ package reviewer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -80,12 +79,9 @@ func (r *run) lately(ctx context.Context) (state, error) {
 // right thing.
 const alone = "only the required check keeps unread code from being merged"
 
-// unread is the error of a run to which the forge didn't answer.
+// unread is the error of a run that couldn't learn, or change, what the account says.
 func unread(err error) error {
-	if errors.Is(err, ErrUnavailable) {
-		return fmt.Errorf("%w; until a run ends well, %s", err, alone)
-	}
-	return err
+	return fmt.Errorf("%w; until a run ends well, %s", err, alone)
 }
 
 // unheld is the error of a run that failed, or that couldn't end as it should, or both.

@@ -45,14 +45,14 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	began := r.env.Now()
 	st, err := readState(ctx, r.env.Forge, r.key)
 	if err != nil {
-		return err
+		return unread(err)
 	}
 	out.Head, out.Closed = st.pull.Head, st.pull.Closed
 	if st.unread != nil {
-		return st.unread
+		return unread(st.unread)
 	}
 	if err := st.complete(ctx, r.env.Forge, r.key); err != nil {
-		return err
+		return unread(err)
 	}
 	r.noteLog(st.log)
 	r.progress("read", began, "%s with a verdict", finding.Count(len(st.log.Standing()), "role", "roles"))
@@ -77,7 +77,9 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 		r.note("%s", selfRequested)
 	case needed:
 		var pub escalation.Publication
-		pub, err = r.publisher(cfg, st).publish(ctx)
+		if pub, err = r.publisher(cfg, st).publish(ctx); err != nil {
+			err = unread(err)
+		}
 		log, d = pub.Log(), pub.Done
 	}
 	out.Gate = d.Gate.Names()
