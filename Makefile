@@ -63,9 +63,9 @@ e2e: ## the workflow and the action on a real Gitea with a real runner (part of 
 	go test -count=1 -timeout 15m $(TESTFLAGS) ./cmd/e2e
 
 .PHONY: attack
-attack: ## every attack of cmd/review-bot/testdata/attacks on a real Gitea (make test has one of each kind; ATTACKS=… chooses)
+attack: ## every attack of cmd/review-bot/testdata/attacks and every fault on a real Gitea (make test has one of each kind; ATTACKS=… chooses)
 	go run ./cmd/demo build
-	REVIEW_BOT_ATTACKS='$(or $(ATTACKS),.)' go test -count=1 -timeout 40m -parallel 4 $(TESTFLAGS) -run '^TestAttack' ./cmd/review-bot
+	REVIEW_BOT_ATTACKS='$(or $(ATTACKS),.)' go test -count=1 -timeout 40m -parallel 4 $(TESTFLAGS) -run '^Test(Attack|FaultsOf)' ./cmd/review-bot
 
 .PHONY: check
 check: format tidy vet lint race fuzz-short ## format, modules, lint, vet, race detector, short fuzzing

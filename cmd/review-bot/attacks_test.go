@@ -144,11 +144,19 @@ type play struct {
 // over ends a case that can't go on.
 type over struct{}
 
+func newPlay(t *testing.T, c attackCase) *play {
+	t.Helper()
+	a := newArena(t)
+	return &play{
+		attackCase: c, arena: a, stage: stage{site: a.site}, T: t, branch: map[string]string{}, tips: map[string]string{},
+		diffs: map[string]string{}, forks: map[string]bool{}, dir: t.TempDir(),
+	}
+}
+
 // play plays the case and returns what wasn't as it must be.
 func (c attackCase) play(t *testing.T) (faults []string) {
 	t.Helper()
-	a := newArena(t)
-	p := &play{attackCase: c, arena: a, stage: stage{site: a.site}, T: t, branch: map[string]string{}, tips: map[string]string{}, diffs: map[string]string{}, forks: map[string]bool{}, dir: t.TempDir()}
+	p := newPlay(t, c)
 	defer func() {
 		faults = p.faults
 		if r := recover(); r != nil {
@@ -549,16 +557,8 @@ func (p *play) judgeRun(r attackRun, e ended, w *witness, requests []giteatest.R
 	}
 	p.contains("the prompts", strings.Join(w.prompts, "\n"), r.Prompt, r.NoPrompt)
 	p.contains("the log", e.stdout+e.stderr, r.Prints, r.NotPrints)
-	if r.ErrorLine {
-		errors := 0
-		for line := range strings.Lines(e.stderr) {
-			if strings.HasPrefix(line, "::error::review-bot: ") && strings.Contains(line, " — ") {
-				errors++
-			}
-		}
-		if errors != 1 {
-			p.fault("%d lines say what failed and what to do, want one\n%s", errors, job)
-		}
+	if r.ErrorLine && !e.oneLine() {
+		p.fault("want one line that says what failed and what to do\n%s", job)
 	}
 }
 

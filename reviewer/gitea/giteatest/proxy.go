@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -66,8 +68,8 @@ func (r Request) Line() string {
 type Hook func(*Request) *Fault
 
 // A Fault is what goes wrong with a request. The fields are taken in their order:
-// Hold, Delay, CutBefore, Status, then forwarding, Forwarded, CutAfter. The zero
-// value is none.
+// Hold, Delay, CutBefore, Status, then forwarding, Forwarded, CutAfter, Half. The
+// zero value is none.
 type Fault struct {
 	// Hold keeps the request back until the channel is closed.
 	Hold <-chan struct{}
@@ -85,6 +87,9 @@ type Fault struct {
 	Forwarded func(Request)
 	// CutAfter closes the connection instead of passing the answer on.
 	CutAfter bool
+	// Half passes on the answer's status, headers and half of its body, and then closes
+	// the connection. Without a body it is CutAfter.
+	Half bool
 }
 
 // NewProxy starts a proxy in front of the server on a free loopback port. Close
@@ -225,7 +230,13 @@ func (p *Proxy) handle(w http.ResponseWriter, in *http.Request, r *Request, faul
 	if fault.Forwarded != nil {
 		fault.Forwarded(seen)
 	}
-	if fault.CutAfter {
+	if fault.CutAfter || fault.Half && len(body) == 0 {
+		p.cut(r)
+	}
+	if fault.Half {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		answer(w, status, header, body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
 		p.cut(r)
 	}
 	answer(w, status, header, body)
@@ -311,10 +322,9 @@ func (p *Proxy) claim(r *Request) func() {
 
 func answer(w http.ResponseWriter, status int, header http.Header, body []byte) {
 	for name, values := range header {
-		w.Header()[name] = values
-	}
-	for _, name := range hopHeaders {
-		w.Header().Del(name)
+		if !slices.Contains(hopHeaders, name) {
+			w.Header()[name] = values
+		}
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)

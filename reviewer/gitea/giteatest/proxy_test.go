@@ -1,6 +1,7 @@
 package giteatest
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,7 +21,9 @@ func upstream(t *testing.T) (*Proxy, *atomic.Int64) {
 		w.Header().Set("X-Total-Count", "7")
 		if strings.HasPrefix(r.URL.Path, "/none") {
 			w.WriteHeader(http.StatusNoContent)
+			return
 		}
+		_, _ = io.WriteString(w, "an answer")
 	}))
 	t.Cleanup(srv.Close)
 	p, err := StartProxy(srv.URL)
@@ -45,7 +48,10 @@ func send(t *testing.T, method, url, body string) (status int, header http.Heade
 	if err != nil {
 		return 0, nil, err
 	}
-	resp.Body.Close()
+	defer resp.Body.Close()
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		return 0, resp.Header, err
+	}
 	return resp.StatusCode, resp.Header, nil
 }
 
@@ -117,6 +123,7 @@ func TestProxyFaults(t *testing.T) {
 		"none":        {Fault{}, 200, 1},
 		"cut before":  {Fault{CutBefore: true}, 0, 0},
 		"cut after":   {Fault{CutAfter: true}, 0, 1},
+		"half":        {Fault{Half: true}, 0, 1},
 		"own answer":  {Fault{Status: 503, Header: http.Header{"Retry-After": {"1"}}, Body: "later"}, 503, 0},
 		"short delay": {Fault{Delay: time.Millisecond}, 200, 1},
 	} {
