@@ -18,7 +18,14 @@ import (
 type Answer struct {
 	Summary  string    `json:"summary"`
 	Findings []Finding `json:"findings"` // new ones only
-	Retained []string  `json:"retained"` // ids of earlier findings that still stand
+	Retained []string  `json:"retained"` // ids of earlier findings that are kept; nil if the answer doesn't say
+	Closed   []Fix     `json:"closed"`   // earlier findings that the change fixes; nil if the answer doesn't say
+}
+
+// Fix says by what an earlier finding is fixed, as the model claims it.
+type Fix struct {
+	ID string `json:"id"`
+	By string `json:"by"` // path:line of a changed line, or the path of a file that is gone
 }
 
 // Finding is one defect as the model describes it. Its place is what the model
@@ -82,15 +89,16 @@ func Schema() json.RawMessage { return bytes.Clone(schema) }
 
 // SchemaVersion changes whenever the schema or its meaning does; it is part of
 // the question's digest.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // MaxFindings bounds how many findings of one answer are read. A model that
 // reports more is rambling, and the rest is named rather than cut in silence.
 const MaxFindings = 500
 
 // Decode reads an answer strictly: one JSON object, every field present, none
-// unknown, values of their form. The error says what is wrong in words that the
-// model can be shown. A single Markdown fence around the object is tolerated,
+// unknown, values of their form. What is said of earlier findings may be missing,
+// see [Request.Decode]. The error says what is wrong in words that the model can be
+// shown. A single Markdown fence around the object is tolerated,
 // since servers without structured output tend to add one.
 func Decode(content string) (Answer, error) {
 	content = unfence(content)
@@ -101,7 +109,8 @@ func Decode(content string) (Answer, error) {
 	var raw struct {
 		Summary  *string           `json:"summary"`
 		Findings *[]map[string]any `json:"findings"`
-		Retained *[]*string        `json:"retained"`
+		Retained []*string         `json:"retained"`
+		Closed   []map[string]any  `json:"closed"`
 	}
 	if err := strict(content, &raw); err != nil {
 		return Answer{}, fmt.Errorf("the answer is not the JSON object asked for: %w", err)
@@ -112,7 +121,7 @@ func Decode(content string) (Answer, error) {
 	for _, f := range []struct {
 		name    string
 		missing bool
-	}{{"summary", raw.Summary == nil}, {"findings", raw.Findings == nil}, {"retained", raw.Retained == nil}} {
+	}{{"summary", raw.Summary == nil}, {"findings", raw.Findings == nil}} {
 		if f.missing {
 			return Answer{}, fmt.Errorf("the field %q is missing", f.name)
 		}
@@ -120,12 +129,13 @@ func Decode(content string) (Answer, error) {
 	if n := len(*raw.Findings); n > MaxFindings {
 		return Answer{}, fmt.Errorf("%d findings, at most %d are read: report the most severe", n, MaxFindings)
 	}
+	if err := complete("closed", raw.Closed, fixFields); err != nil {
+		return Answer{}, err
+	}
+	if err := complete("findings", *raw.Findings, findingFields); err != nil {
+		return Answer{}, err
+	}
 	for i, f := range *raw.Findings {
-		for _, name := range findingFields {
-			if v, ok := f[name]; !ok || v == nil {
-				return Answer{}, fmt.Errorf("findings[%d]: the field %q is missing", i, name)
-			}
-		}
 		// Severity's own decoder reads thresholds, and would offer "never" to the model.
 		if v, ok := f["severity"].(string); ok {
 			if !slices.Contains(Severities, Severity(v)) {
@@ -133,7 +143,7 @@ func Decode(content string) (Answer, error) {
 			}
 		}
 	}
-	if i := slices.Index(*raw.Retained, nil); i >= 0 {
+	if i := slices.Index(raw.Retained, nil); i >= 0 {
 		return Answer{}, fmt.Errorf("retained[%d] is null", i)
 	}
 	var a Answer
@@ -148,7 +158,31 @@ func Decode(content string) (Answer, error) {
 	return a, nil
 }
 
-var answerFields = []string{"summary", "findings", "retained"}
+// Decode reads an answer to the request, as the function of that name does. One
+// that was asked about earlier findings has to say which of them are kept.
+func (r Request) Decode(content string) (Answer, error) {
+	a, err := Decode(content)
+	if err == nil && r.Asks && a.Retained == nil {
+		return Answer{}, errors.New(`the field "retained" is missing`)
+	}
+	return a, err
+}
+
+// complete reports the first object of a list that lacks a field.
+func complete(list string, objects []map[string]any, fields []string) error {
+	for i, object := range objects {
+		for _, name := range fields {
+			if object[name] == nil {
+				return fmt.Errorf("%s[%d]: the field %q is missing", list, i, name)
+			}
+		}
+	}
+	return nil
+}
+
+var answerFields = []string{"summary", "findings", "retained", "closed"}
+
+var fixFields = []string{"id", "by"}
 
 var findingFields = []string{"path", "line", "end_line", "side", "quote", "severity", "category", "title", "body", "suggestion"}
 
@@ -203,7 +237,7 @@ func exactNames(d *json.Decoder) error {
 			if seen[name] {
 				return fmt.Errorf("the field %q stands twice", name)
 			}
-			if !slices.Contains(findingFields, name) && !slices.Contains(answerFields, name) {
+			if !slices.Contains(slices.Concat(findingFields, answerFields, fixFields), name) {
 				return fmt.Errorf("unknown field %q", name)
 			}
 			seen[name] = true

@@ -18,7 +18,7 @@ const (
 )
 
 func answer(findings ...string) string {
-	return `{"summary":"S","findings":[` + strings.Join(findings, ",") + `],"retained":["1f3c9a2b"]}`
+	return `{"summary":"S","findings":[` + strings.Join(findings, ",") + `],"retained":["1f3c9a2b"],"closed":[{"id":"5d0e7c41","by":"a.go:7"}]}`
 }
 
 // but is the good finding with one piece replaced.
@@ -31,7 +31,7 @@ func but(old, new string) string {
 }
 
 func TestAGoodAnswerIsReadWhole(t *testing.T) {
-	want := Answer{Summary: "S", Retained: []string{"1f3c9a2b"}, Findings: []Finding{{Path: "a.go", Line: 12, EndLine: 13, Side: "new", Quote: "x := 1",
+	want := Answer{Summary: "S", Retained: []string{"1f3c9a2b"}, Closed: []Fix{{"5d0e7c41", "a.go:7"}}, Findings: []Finding{{Path: "a.go", Line: 12, EndLine: 13, Side: "new", Quote: "x := 1",
 		Severity: High, Category: "logic", Title: "Off by one", Body: "It fails."}}}
 	for promise, content := range map[string]string{
 		"plain":                    answer(one),
@@ -41,6 +41,7 @@ func TestAGoodAnswerIsReadWhole(t *testing.T) {
 		"fenced, white space":      "\n```json  \n\n" + answer(one) + "\n\n```\n",
 		"fenced, line ends of DOS": "```json\r\n" + answer(one) + "\r\n```\r\n",
 		"indented, in another order": `{
+			"closed": [{"by": "a.go:7", "id": "5d0e7c41"}],
 			"retained": ["1f3c9a2b"],
 			"findings": [` + one + `],
 			"summary": "S"
@@ -98,10 +99,19 @@ func TestDecode(t *testing.T) {
 
 		{"summary is null", `{"summary":null,"findings":[],"retained":[]}`, `"summary" is missing`},
 		{"findings is null", `{"summary":"S","findings":null,"retained":[]}`, `"findings" is missing`},
-		{"retained is null", `{"summary":"S","findings":[],"retained":null}`, `"retained" is missing`},
+		{"retained is null", `{"summary":"S","findings":[],"retained":null}`, ""},
 		{"no summary", `{"findings":[],"retained":[]}`, `"summary" is missing`},
 		{"no findings field", `{"summary":"S","retained":[]}`, `"findings" is missing`},
-		{"no retained field", `{"summary":"S","findings":[]}`, `"retained" is missing`},
+		{"no retained field", `{"summary":"S","findings":[]}`, ""},
+		{"no closed field", `{"summary":"S","findings":[],"retained":[]}`, ""},
+		{"closed is null", `{"summary":"S","findings":[],"closed":null}`, ""},
+		{"closed holds an id alone", `{"summary":"S","findings":[],"retained":[],"closed":["1f3c9a2b"]}`, "string"},
+		{"closed holds null", `{"summary":"S","findings":[],"retained":[],"closed":[null]}`, `closed[0]: the field "id" is missing`},
+		{"closed by nothing", `{"summary":"S","findings":[],"retained":[],"closed":[{"id":"1f3c9a2b"}]}`, `closed[0]: the field "by" is missing`},
+		{"closed by null", `{"summary":"S","findings":[],"retained":[],"closed":[{"id":"1f3c9a2b","by":null}]}`, `closed[0]: the field "by" is missing`},
+		{"closed by a number", `{"summary":"S","findings":[],"retained":[],"closed":[{"id":"1f3c9a2b","by":7}]}`, "number"},
+		{"closed, with a field of a finding", `{"summary":"S","findings":[],"retained":[],"closed":[{"id":"1f3c9a2b","by":"a:1","line":7}]}`, "line"},
+		{"closed, a field twice", `{"summary":"S","findings":[],"retained":[],"closed":[{"id":"1f3c9a2b","by":"a:1","by":"a:2"}]}`, "twice"},
 		{"summary is a number", `{"summary":1,"findings":[],"retained":[]}`, "number"},
 		{"findings is an object", `{"summary":"S","findings":{},"retained":[]}`, "object"},
 		{"retained is a text", `{"summary":"S","findings":[],"retained":"1f3c9a2b"}`, "string"},
@@ -151,6 +161,34 @@ func TestDecode(t *testing.T) {
 				t.Errorf("a refused answer gave %+v", got)
 			}
 		})
+	}
+}
+
+// Only an answer that was asked about earlier findings has to say which are kept.
+func TestAnAnswerSaysWhatItWasAskedAbout(t *testing.T) {
+	in := input("security")
+	first, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Earlier = "## 1f3c9a2b"
+	later, err := Build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]bool{
+		`{"summary":"S","findings":[],"retained":[]}`:               true,
+		`{"summary":"S","findings":[],"retained":[],"closed":[]}`:   true,
+		`{"summary":"S","findings":[],"closed":[]}`:                 false,
+		`{"summary":"S","findings":[],"retained":null,"closed":[]}`: false,
+		`{"summary":"S","findings":[]}`:                             false,
+	} {
+		if _, err := first.Decode(content); err != nil {
+			t.Errorf("a first answer: %s: %v", content, err)
+		}
+		if _, err := later.Decode(content); (err == nil) != want {
+			t.Errorf("a later answer: %s: %v", content, err)
+		}
 	}
 }
 
@@ -330,6 +368,11 @@ func FuzzDecode(f *testing.F) {
 		var v any
 		if err := json.Unmarshal([]byte(unfence(content)), &v); err != nil {
 			t.Fatalf("accepted, but no JSON: %v", err)
+		}
+		for _, name := range []string{"retained", "closed"} { // not every server holds a model to the schema
+			if object, ok := v.(map[string]any); ok && object[name] == nil {
+				object[name] = []any{}
+			}
 		}
 		if err := root.allows(v); err != nil {
 			t.Fatalf("accepted, but not by the schema: %v", err)

@@ -17,6 +17,7 @@ type Request struct {
 	System   string // who the model is, the rules, the form of the answer
 	Material string // the pull request, fenced as data
 	Task     string // the project's guidelines, the role, earlier findings, the operator's instructions
+	Asks     bool   // whether earlier findings are among them
 }
 
 // Input is what a request is built from.
@@ -52,7 +53,7 @@ func Build(in Input) (Request, error) {
 		material += fmt.Sprintf("The pull request is too long for one request: this is part %d of %d. What is in the other parts is reviewed apart.\n\n", in.Part, in.Parts)
 	}
 	material += in.Material
-	return Request{System: system, Material: material, Task: task}, nil
+	return Request{System: system, Material: material, Task: task, Asks: in.Earlier != ""}, nil
 }
 
 func render(name string, in Input) (string, error) {

@@ -163,7 +163,7 @@ func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (promp
 		text, err := c.complete(ctx, e, messages)
 		if err == nil {
 			var answer prompts.Answer
-			if answer, err = prompts.Decode(text); err == nil {
+			if answer, err = req.Decode(text); err == nil {
 				return answer, nil
 			}
 			err = unusableError{err}
