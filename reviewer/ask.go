@@ -172,7 +172,7 @@ func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 
 // merge makes one list of findings of the answers, each anchored in the pull
 // request's diff. What two parts of a file both report counts once.
-func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) (fresh []finding.Finding, retained []string, summary string) {
+func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) (c finding.Case, summary string) {
 	type place struct {
 		key  string
 		side diff.Side
@@ -191,14 +191,15 @@ func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) 
 				continue
 			}
 			seen[p] = n
-			fresh = append(fresh, f)
+			c.Fresh = append(c.Fresh, f)
 		}
-		retained = append(retained, answer.Retained...)
+		c.Retained = append(c.Retained, answer.Retained...)
+		c.Closed = append(c.Closed, answer.Closed...)
 		if text := strings.TrimSpace(answer.Summary); text != "" {
 			summaries = append(summaries, text)
 		}
 	}
-	return fresh, retained, strings.Join(summaries, " ")
+	return c, strings.Join(summaries, " ")
 }
 
 // unnumbered drops the numbers of deleted lines, which count in the commit that

@@ -3,6 +3,7 @@ package reviewer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"review-bot/escalation"
@@ -58,7 +59,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 	if err != nil {
 		return escalation.Verdict{}, err
 	}
-	return r.verdict(*st, look, m, s, calls, answers)
+	return r.verdict(ctx, *st, look, m, s, calls, answers)
 }
 
 // reread reads the history that couldn't be read before the model was asked. What
@@ -90,18 +91,12 @@ func open(earlier []finding.Earlier) bool {
 }
 
 // verdict makes the verdict, and the review's text, of the answers.
-func (r *run) verdict(st state, look escalation.Look, m material, s scope, calls []call, answers []prompts.Answer) (escalation.Verdict, error) {
+func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m material, s scope, calls []call, answers []prompts.Answer) (escalation.Verdict, error) {
 	pull := st.pull
-	fresh, retained, summary := r.merge(answers, s, m, pull.Head)
-	shown := func(id string) bool {
-		for _, c := range calls {
-			if c.shown(id) {
-				return true
-			}
-		}
-		return false
+	round, summary, err := r.round(ctx, st, m, s, calls, answers)
+	if err != nil {
+		return escalation.Verdict{}, err
 	}
-	round := finding.Merge(fresh, retained, m.earlier, shown, m.diff, pull.Head)
 	if round.Unknown > 0 {
 		r.note("the model kept %s that it wasn't asked about: ignored", finding.Count(round.Unknown, "finding", "findings"))
 	}
@@ -123,6 +118,7 @@ func (r *run) verdict(st state, look escalation.Look, m material, s scope, calls
 	if r.set.Inline == InlineBody && r.patches(st, v) {
 		round.KeepInBody("kept here, since the review was edited (--inline body)")
 	}
+	v.Extra = append(v.Extra, remembered(round)...)
 	v.Comments = inlineComments(round.New(), r.set.Role, r.key)
 	v.Extra = append(v.Extra, sentinel.Field{Key: commentsField, Value: strconv.Itoa(comments + len(v.Comments))},
 		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})

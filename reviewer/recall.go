@@ -38,6 +38,7 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	}
 	memory := finding.Memory{
 		Role: r.set.Role, Key: r.key, Account: st.account.ID, Author: st.pull.Author.ID, Own: func(review int64) bool { return own[review] },
+		MayWrite: mayResolve, Claims: claims(st.log),
 	}
 	for _, c := range slices.Concat(lists...) {
 		comment := asFound(c)
@@ -52,6 +53,8 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	if cur, ok := st.log.Current(r.set.Role); ok {
 		memory.Raised = field(cur.Sentinel, raisedField)
 		memory.Closed = strings.Split(field(cur.Sentinel, closedField), ",")
+		memory.Fixed, _ = cur.Sentinel.IDs(fixedField)
+		memory.Heard = cur.Sentinel.Heard
 		memory.Body, memory.BodyURL = escalation.Recorded(cur).Body.Text, cur.Row.URL
 	}
 	earlier := memory.Earlier()
@@ -60,6 +63,29 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	}
 	r.doubt = doubt(st.log, r.set.Role, memory.Comments, earlier)
 	return earlier, nil
+}
+
+// mayResolve reports whether somebody who closed a conversation has write access, as
+// far as the forge says so by itself: it lets nobody else do that but the author.
+func mayResolve(u finding.User) bool { return u.ID > 0 }
+
+// claims reports whether a conversation was closed by somebody whose tool replied to
+// it in an ordinary comment, as not every server lets a program reply.
+func claims(log escalation.Log) func(finding.Conversation) bool {
+	type claim struct {
+		user   int64
+		thread string
+	}
+	made := map[claim]bool{}
+	for _, e := range log.Entries {
+		if reply, _, ok := sentinel.FindReply(e.Body); ok && e.Kind == escalation.EntryComment {
+			made[claim{e.User, reply.Thread}] = true
+		}
+	}
+	return func(c finding.Conversation) bool {
+		root := c.Comments[0]
+		return made[claim{c.Resolver().ID, fmt.Sprintf("%d:%d", root.Review, root.ID)}]
+	}
 }
 
 // inReviews reads the inline comments of reviews side by side, in the reviews' order.
@@ -145,11 +171,11 @@ func (r *run) owns(row Row) bool {
 	return err == nil && s.Role == r.set.Role && s.Kind != sentinel.KindOrphan
 }
 
-// raisedField and closedField are the sentinel's fields that hold finding.Round's
-// Raised and Closed.
+// The sentinel's fields that hold finding.Round's Raised, Closed and Fixed.
 const (
 	raisedField = "raised"
 	closedField = "closed"
+	fixedField  = "fixed"
 )
 
 // closed lists the newest ids for which a sentinel's value has room. One that is
@@ -176,69 +202,91 @@ type content struct {
 // trace finds out what became of the findings' files since. The diff tells which
 // files hold the same as then; of the others both versions are read, each once.
 func (r *run) trace(ctx context.Context, earlier []finding.Earlier, d diff.Diff, head string) error {
-	type version struct{ path, head string }
-	since := map[version]*finding.Change{}
+	changes, err := r.changes(ctx, earlier, d, head)
+	for i, e := range earlier {
+		if change := changes[finding.Version{Path: e.Place.Path, Head: e.Head}]; change != nil {
+			earlier[i].Since = *change
+		}
+	}
+	return err
+}
+
+// since is what became of files since the commits of findings.
+func (r *run) since(ctx context.Context, versions []finding.Version, d diff.Diff, head string) (map[finding.Version]finding.Change, error) {
+	var list []finding.Earlier
+	for _, v := range versions {
+		list = append(list, finding.Earlier{Finding: finding.Finding{Place: diff.Place{Path: v.Path}, Head: v.Head}})
+	}
+	found, err := r.changes(ctx, list, d, head)
+	if err != nil {
+		return nil, err
+	}
+	changes := map[finding.Version]finding.Change{}
+	for v, change := range found {
+		changes[v] = *change
+	}
+	return changes, nil
+}
+
+// changes reads what became of the files that findings were made in.
+func (r *run) changes(ctx context.Context, earlier []finding.Earlier, d diff.Diff, head string) (map[finding.Version]*finding.Change, error) {
+	since := map[finding.Version]*finding.Change{}
 	changed := map[string][]*content{}
 	for _, e := range earlier {
-		v := version{e.Place.Path, e.Head}
-		if v.path == "" || v.head == "" || since[v] != nil {
+		v := finding.Version{Path: e.Place.Path, Head: e.Head}
+		if v.Path == "" || v.Head == "" || since[v] != nil {
 			continue
 		}
-		file, inDiff := d.File(v.path)
-		change := &finding.Change{Path: v.path}
+		file, inDiff := d.File(v.Path)
+		change := &finding.Change{Path: v.Path}
 		if inDiff {
 			change.Path = file.Path
 		}
 		since[v] = change
-		if v.head == head || inDiff && diff.SameBlob(e.Blob, finding.BlobOf(file)) {
+		if v.Head == head || inDiff && diff.SameBlob(e.Blob, finding.BlobOf(file)) {
 			change.Known = true
 			continue
 		}
-		contents, known := changed[v.path]
+		contents, known := changed[v.Path]
 		i := slices.IndexFunc(contents, func(c *content) bool { return diff.SameBlob(c.blob, e.Blob) })
 		switch {
 		case i >= 0:
 			contents[i].changes = append(contents[i].changes, change)
 		case known || len(changed) < maxTraced:
-			changed[v.path] = append(contents, &content{v.head, e.Blob, []*finding.Change{change}})
+			changed[v.Path] = append(contents, &content{v.Head, e.Blob, []*finding.Change{change}})
 		}
 	}
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
 	for path, contents := range changed {
-		p.Go(func(ctx context.Context) error { return r.compare(ctx, path, contents, head) })
+		file, _ := d.File(path)
+		stays := file.Path != "" && file.Status != diff.Deleted
+		p.Go(func(ctx context.Context) error { return r.compare(ctx, path, contents, stays, head) })
 	}
-	if err := p.Wait(); err != nil {
-		return err
-	}
-	for i, e := range earlier {
-		if change := since[version{e.Place.Path, e.Head}]; change != nil {
-			earlier[i].Since = *change
-		}
-	}
-	return nil
+	return since, p.Wait()
 }
 
-// compare reads what a file holds at head, and what it held then. Secrets are
+// compare reads what a file holds at head, and what it held then. stays says that
+// the head has the file, so that it isn't gone if it can't be found. Secrets are
 // masked in both before they are compared, as in the diff of the pull request.
-func (r *run) compare(ctx context.Context, path string, contents []*content, head string) error {
+func (r *run) compare(ctx context.Context, path string, contents []*content, stays bool, head string) error {
 	now := contents[0].changes[0].Path
-	after, err := r.masked(ctx, now, head)
-	gone := errors.Is(err, ErrNoFile)
-	if err != nil && !gone {
+	after, here, err := r.version(ctx, now, head)
+	if errors.Is(err, ErrNoCommit) || err == nil && stays && !here {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	for _, c := range contents {
-		before, err := r.masked(ctx, path, c.head)
-		found := finding.Change{Path: now, Known: true, Gone: gone}
-		switch {
-		case errors.Is(err, ErrNoFile):
-			// The commit is gone after a forced push, or the file was gone already: not known.
-			found = finding.Change{Path: now}
-		case err != nil:
-			return err
-		case !gone:
-			found.Diff = diff.Between(now, before, after)
+		before, there, err := r.version(ctx, path, c.head)
+		if errors.Is(err, ErrNoCommit) {
+			continue // it is gone after a forced push
 		}
+		if err != nil {
+			return err
+		}
+		found := finding.Change{Path: now, Known: here || there, Gone: there && !here, Added: here && !there, Text: after}
+		found.Diff = diff.Between(now, before, after)
 		for _, change := range c.changes {
 			*change = found
 		}
@@ -246,8 +294,9 @@ func (r *run) compare(ctx context.Context, path string, contents []*content, hea
 	return nil
 }
 
-// masked reads a file with its secrets masked.
-func (r *run) masked(ctx context.Context, path, ref string) ([]byte, error) {
-	data, err := r.env.Forge.File(ctx, path, ref)
-	return []byte(r.env.Secrets.Redact(string(data))), err
+// version reads a file at a commit, with its secrets masked.
+func (r *run) version(ctx context.Context, path, commit string) (data []byte, ok bool, err error) {
+	files, err := r.env.Forge.Files(ctx, []string{path}, commit)
+	data, ok = files[path]
+	return []byte(r.env.Secrets.Redact(string(data))), ok, err
 }

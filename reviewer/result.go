@@ -73,8 +73,9 @@ type FindingResult struct {
 	Title    string           `json:"title"`
 	State    finding.State    `json:"state"`
 	Where    finding.Where    `json:"where"`
-	URL      string           `json:"url,omitempty"`   // of its conversation, once it has one
-	Means    Means            `json:"means,omitempty"` // by which it was resolved or reopened in this run
+	Doubted  bool             `json:"doubted,omitempty"` // retained though the model left it out, as nothing has happened that may close it
+	URL      string           `json:"url,omitempty"`     // of its conversation, once it has one
+	Means    Means            `json:"means,omitempty"`   // by which it was resolved or reopened in this run
 }
 
 // Means is how a conversation was settled.
@@ -91,7 +92,7 @@ func results(findings []finding.Finding) []FindingResult {
 	for _, f := range findings {
 		list = append(list, FindingResult{
 			ID: f.ID, Path: f.Place.Path, Line: f.Place.Line, Side: string(f.Place.Side), Severity: f.Severity,
-			Category: f.Category, Title: f.Title, State: f.State, Where: f.Where, URL: f.URL,
+			Category: f.Category, Title: f.Title, State: f.State, Doubted: f.Doubted, Where: f.Where, URL: f.URL,
 		})
 	}
 	return list

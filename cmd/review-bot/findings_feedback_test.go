@@ -46,7 +46,7 @@ func TestDryRunWithResolutions(t *testing.T) {
 	s.round(t, j, nil, s.on(t, back), s.on(t, fixed), s.on(t, stays), s.on(t, answered))
 	s.pull.Resolve(t, s.bot, s.conversation(t, back).ID)
 	s.pull.Reply(t, s.author, s.conversation(t, answered).ID, "on purpose")
-	s.push(t, onTop(1))
+	s.push(t, changing(fixed, stays))
 	bodies, comments := s.texts(t)
 	written := len(proxy.Writes())
 

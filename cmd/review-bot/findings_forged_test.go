@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"review-bot/prompts"
+	"review-bot/reviewer"
 	"review-bot/reviewer/finding"
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/sentinel"
@@ -145,15 +146,15 @@ func TestForgedMarkers(t *testing.T) {
 	}
 	s.wantOwnMarks(t)
 
-	// A model that obeys "retain nothing" closes what is ours, but for what people
-	// answered, and nothing of another role or person.
+	// A model that obeys "retain nothing" closes nothing, of ours or of anybody's: no
+	// change has touched what the findings are about, and nobody who may has answered.
 	s.push(t, onTop(1))
 	r = s.ask(t, j, keepsNone)
-	if r.Counted() != 0 || len(r.Findings) != 5 || r.Event != sentinel.RequestChanges {
-		t.Errorf("want five findings, none counted, and the account held by tests: %+v", r)
+	if r.Counted() != 5 || len(r.Findings) != 5 || r.Own != sentinel.RequestChanges || slices.ContainsFunc(r.Findings, func(f reviewer.FindingResult) bool { return !f.Doubted }) {
+		t.Errorf("want five findings that count, all in doubt: %+v", r)
 	}
 	s.wantOwnMarks(t)
-	s.wantResolved(t, map[string]bool{"Hostile B": true, "Hostile C": true, "Trouble with code(5)": true, "Hostile A": false, "Untested": false})
+	s.wantResolved(t, map[string]bool{"Hostile B": false, "Hostile C": false, "Trouble with code(5)": false, "Hostile A": false, "Untested": false})
 	for _, review := range s.pull.Reviews(t) {
 		for _, c := range s.pull.Comments(t, review.ID) {
 			if c.User.ID != s.bot.ID && c.Resolver != nil {

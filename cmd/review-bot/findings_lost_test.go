@@ -23,8 +23,8 @@ func TestReplyThatIsTakenBack(t *testing.T) {
 	s := newStory(t)
 	j := s.endless(t)
 	s.round(t, j, nil, s.on(t, "code(5)"), s.on(t, "code(9)"))
-	reply := s.pull.Reply(t, s.maintainer, s.conversation(t, "code(5)").ID, "I wonder")
-	s.push(t, onTop(1))
+	reply := s.pull.Reply(t, s.author, s.conversation(t, "code(5)").ID, "I wonder")
+	s.push(t, changing("code(9)"))
 	r := s.ask(t, j, keepsNone)
 	wantStates(t, r, map[string]finding.State{"code(5)": finding.Answered, "code(9)": finding.Resolved})
 	if r.Own != sentinel.Approved || !strings.Contains(s.text(t), "Answered") {
@@ -33,7 +33,7 @@ func TestReplyThatIsTakenBack(t *testing.T) {
 	s.wantResolved(t, map[string]bool{"code(5)": false, "code(9)": true})
 
 	s.remove(t, s.maintainer, reply)
-	s.push(t, onTop(1))
+	s.push(t, changing("code(5)"))
 	r = s.ask(t, j, func(shown []shownEarlier) prompts.Answer {
 		if len(shown) != 1 || strings.Contains(shown[0].text, "I wonder") {
 			t.Errorf("the model is shown %+v", shown)
@@ -71,7 +71,7 @@ func TestDeletedComment(t *testing.T) {
 		}
 		return nil
 	})
-	s.push(t, onTop(1))
+	s.push(t, changing("code(17)"))
 	r := s.ask(t, j, keepsOnly("code(13)"))
 	wantStates(t, r, map[string]finding.State{"code(13)": finding.Retained, "code(17)": finding.Resolved})
 	if r.Outcome != escalation.Patched || r.Own != sentinel.RequestChanges || len(s.inlines(t)) != 1 {
@@ -102,8 +102,8 @@ func (s *story) rerun(t *testing.T, j job) (r reviewer.Result) {
 	return r
 }
 
-// The file of a finding is renamed or deleted, in the change and in the base's
-// own files.
+// The file of a finding is renamed or deleted. The model takes all of them for fixed,
+// but only what was deleted is: another name changes nothing.
 func TestRenamedAndDeletedFiles(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -128,13 +128,13 @@ func TestRenamedAndDeletedFiles(t *testing.T) {
 		shown = earlier
 		return keepsOnly("code(5)")(earlier)
 	})
-	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "moved(5)": finding.Resolved, "gone(5)": finding.Resolved, "both(5)": finding.Resolved})
+	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "moved(5)": finding.Retained, "gone(5)": finding.Resolved, "both(5)": finding.Retained})
 	for _, e := range shown {
 		if want := !strings.Contains(e.words, "code(5)"); strings.Contains(e.text, "The file is gone since.") != want {
 			t.Errorf("the model is told (gone: want %v)\n%s", want, e.text)
 		}
 	}
-	s.wantResolved(t, map[string]bool{trouble("moved(5)"): true, trouble("gone(5)"): true, trouble("both(5)"): true, trouble("code(5)"): false})
+	s.wantResolved(t, map[string]bool{trouble("moved(5)"): false, trouble("gone(5)"): true, trouble("both(5)"): false, trouble("code(5)"): false})
 	if r := s.rerun(t, j); r.Outcome != escalation.Skipped {
 		t.Errorf("the run after it: %+v", r)
 	}
@@ -193,9 +193,18 @@ func TestForcedPush(t *testing.T) {
 	again := s.on(t, "code(5)")
 	again.Title = "In other words"
 	r := s.round(t, j, []string{trouble("quiet(15)")}, again)
-	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Resolved, "quiet(15)": finding.Retained})
+	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Retained, "quiet(15)": finding.Retained})
 	if !strings.Contains(s.prompt, "What became of the file since isn't known.") || r.Own != sentinel.RequestChanges || len(s.inlines(t)) != 3 {
 		t.Errorf("%d comments, %+v\n%s", len(s.inlines(t)), r, s.prompt)
 	}
-	s.wantResolved(t, map[string]bool{"code(5)": false, "code(9)": true, "quiet(15)": false})
+	s.wantResolved(t, map[string]bool{"code(5)": false, "code(9)": false, "quiet(15)": false})
+
+	// Nobody can know that the line was changed, but the author can say so.
+	s.pull.Reply(t, s.author, s.conversation(t, "code(9)").ID, "It is better(9) now.")
+	r = s.ask(t, j, func(shown []shownEarlier) prompts.Answer {
+		a := answer()
+		a.Retained = append(keeping(shown, "code(5)"), keeping(shown, "quiet(15)")...)
+		return a
+	})
+	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Answered, "quiet(15)": finding.Retained})
 }

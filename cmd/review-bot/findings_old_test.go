@@ -11,7 +11,8 @@ import (
 )
 
 // Comments of the time before markers had versions are findings like others:
-// shown, kept or resolved. So are those in reviews without a sentinel.
+// shown, and kept unless somebody replies, as nobody knows at which commit they were
+// made. So are those in reviews without a sentinel.
 func TestUnversionedMarkers(t *testing.T) {
 	t.Parallel()
 	for _, withSentinel := range []bool{false, true} {
@@ -55,10 +56,10 @@ func TestUnversionedMarkers(t *testing.T) {
 					}
 				}
 			}
-			if got["code(5)"] != finding.Resolved || got["code(9)"] != finding.Retained || got["code(12)"] != finding.Answered || r.Own != sentinel.RequestChanges {
+			if got["code(5)"] != finding.Retained || got["code(9)"] != finding.Retained || got["code(12)"] != finding.Answered || r.Own != sentinel.RequestChanges {
 				t.Errorf("%v, %+v", got, r)
 			}
-			s.wantResolved(t, map[string]bool{"code(5)": true, "code(9)": false, "code(12)": false, "code(15)": false})
+			s.wantResolved(t, map[string]bool{"code(5)": false, "code(9)": false, "code(12)": false, "code(15)": false})
 			if n := len(s.inlines(t)); n != 4 {
 				t.Errorf("%d inline comments, want the four there were", n)
 			}

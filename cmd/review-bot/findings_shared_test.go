@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestTwoRolesOnOneAccount(t *testing.T) {
 	}
 	wantStates(t, r, map[string]finding.State{"Same line, logic": finding.Retained, "Own line, logic": finding.Retained})
 
-	s.push(t, onTop(1))
+	s.push(t, changing("code(5)", "code(9)", "code(13)"))
 	r = s.ask(t, logic, keepsNone)
 	wantStates(t, r, map[string]finding.State{"Same line, logic": finding.Resolved, "Own line, logic": finding.Resolved})
 	if r.Own != sentinel.Approved || r.Event != sentinel.RequestChanges {
@@ -63,7 +64,7 @@ func TestTwoRolesOnOneAccount(t *testing.T) {
 	s.wantResolved(t, closed)
 
 	// What logic had is back, on the line that both know: its own conversation is opened.
-	s.push(t, onTop(1))
+	s.push(t, func(lines []string) []string { lines[slices.Index(lines, "better(5)")] = "code(5)"; return lines })
 	again := s.on(t, "code(5)")
 	again.Title = "In other words"
 	r = s.round(t, logic, nil, again)

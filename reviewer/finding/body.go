@@ -59,6 +59,9 @@ func (r Report) Text() string {
 	if table := r.table(); table != "" {
 		blocks = append(blocks, table)
 	}
+	if doubts := r.doubts(); doubts != "" {
+		blocks = append(blocks, doubts)
+	}
 	if summary := r.summary(); summary != "" && len(r.Findings) > 0 {
 		blocks = append(blocks, summary)
 	}

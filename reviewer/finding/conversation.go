@@ -58,6 +58,16 @@ func Conversations(comments []Comment) []Conversation {
 // by its oldest comment.
 func (c Conversation) Resolver() User { return c.Comments[0].Resolver }
 
+// claimed reports whether the one who closed the conversation did so by a tool,
+// which says in a marked reply what was done about a finding.
+func (c Conversation) claimed(finding int64) bool {
+	by := c.Resolver().ID
+	return by != 0 && slices.ContainsFunc(c.Comments, func(comment Comment) bool {
+		_, _, marked := sentinel.FindReply(comment.Body)
+		return marked && comment.Author.ID == by && comment.ID > finding
+	})
+}
+
 // Reply is what a person said to a finding.
 type Reply struct {
 	ID     int64

@@ -21,12 +21,14 @@ type Earlier struct {
 	Replies  []Reply
 	Resolver User // who closed its conversation; zero if it is open
 	Status   Status
+	Claimed  bool   // its conversation was closed by a tool that says what was done
 	Since    Change // what became of its file since Head; the same for all of one file and head
 
 	posted       prompts.Severity // that its marker names
 	root         int64            // oldest comment of its conversation
 	conversation int              // in which its comment stands, by number; negative for one in the body
 	shared       bool             // a finding of another role stands in the conversation too
+	settled      bool             // an earlier round noted it in Round.Fixed
 }
 
 // Status is how an earlier finding stands before the model is asked.
@@ -36,7 +38,7 @@ type Status string
 const (
 	Open  Status = "open"  // it is shown to the model
 	Fixed Status = "fixed" // the account closed it
-	Let   Status = "let"   // a person other than the pull request's author closed it: waived
+	Let   Status = "let"   // a person who may do so waived it
 )
 
 // Memory is where earlier findings are recalled from.
@@ -49,8 +51,14 @@ type Memory struct {
 	Comments []Comment        // of the role's reviews, and of leftovers
 	Raised   string           // severities that were raised since, see Round.Raised
 	Closed   []string         // ids of findings that were closed by an edit, where the server can't resolve
+	Fixed    []string         // ids of findings that are fixed, see Round.Fixed
+	Heard    int64            // the newest comment that the role knew when it noted Fixed
 	Body     string           // text of the role's current review, as the account wrote it
 	BodyURL  string           // its address
+
+	MayWrite func(User) bool         // whether somebody is known to have write access; nil: nobody is
+	Waived   func(id string) bool    // whether people waived a finding by dismissing a review; may be nil
+	Claims   func(Conversation) bool // whether a tool replied outside of a conversation that it closed; may be nil
 }
 
 // Earlier recalls the role's findings, oldest first, no two with one id.
@@ -77,12 +85,8 @@ func (m Memory) Earlier() []Earlier {
 			ids[e.ID] = true
 			e.conversation, e.root, e.shared = n, conversation.Comments[0].ID, shared
 			e.Replies, e.Resolver = conversation.replies(m.Account), conversation.Resolver()
-			switch {
-			case e.Status == Fixed || e.Resolver.ID == m.Account:
-				e.Status = Fixed
-			case e.Resolver.ID != 0 && e.Resolver.ID != m.Author:
-				e.Status = Let
-			}
+			e.Claimed = conversation.claimed(e.Comment) || m.Claims != nil && m.Claims(conversation)
+			e.Status, e.settled = m.status(e), slices.Contains(m.Fixed, e.ID)
 			list = append(list, e)
 		}
 	}
@@ -90,10 +94,32 @@ func (m Memory) Earlier() []Earlier {
 		if !ids[e.ID] {
 			ids[e.ID] = true
 			e.conversation = -1 - i
+			e.Status = m.status(e)
 			list = append(list, e)
 		}
 	}
 	return m.raise(list)
+}
+
+// status is how a finding of this memory stands. A conversation that a person
+// resolved by hand is waived if the person has write access and isn't the author of
+// the pull request. One that a tool resolved only claims that something was done.
+func (m Memory) status(e Earlier) Status {
+	byAccount := e.Resolver.ID != 0 && e.Resolver.ID == m.Account
+	byHand := e.Resolver.ID != 0 && !byAccount && !e.Claimed && e.Resolver.ID != m.Author
+	said := slices.ContainsFunc(e.Replies, func(r Reply) bool { return r.ID > m.Heard })
+	switch {
+	case m.Waived != nil && m.Waived(e.ID):
+		return Let
+	case e.Status == Fixed, byAccount && !e.Claimed:
+		return Fixed
+	case slices.Contains(m.Fixed, e.ID) && !said:
+		return Fixed
+	case byHand && m.MayWrite != nil && m.MayWrite(e.Resolver):
+		return Let
+	default:
+		return Open
+	}
 }
 
 // raise applies what Round.Raised noted.

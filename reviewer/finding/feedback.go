@@ -147,7 +147,7 @@ func (e Earlier) changed(s section, shown map[string]string, mask func(string) s
 		say("The file has changed since; it is binary.")
 		return s, ""
 	}
-	if now, ok := e.Since.Diff.Forward(e.Place.Line); e.Place.Side == diff.New && e.Place.Line > 0 {
+	if now, ok := e.Since.Diff.Forward(e.Place.Line); e.Place.Side == diff.New && e.Place.Line > 0 && !e.Since.Added {
 		if ok {
 			say("Its line is now line %d.", now)
 		} else {

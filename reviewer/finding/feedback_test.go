@@ -260,7 +260,7 @@ func TestAStormOfEarlierFindings(t *testing.T) {
 			t.Errorf("%d characters in a room for %d", n, room)
 		}
 	}
-	r := Merge(nil, nil, earlier, shown, diff.Diff{}, head)
+	r := Merge(fixed(Case{Earlier: earlier, Shown: shown, Head: head}))
 	if n == 0 || n > 100 || len(r.Counted) != 500-n {
 		t.Errorf("%d are shown and dropped, %d are kept", n, len(r.Counted))
 	}

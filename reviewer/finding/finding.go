@@ -59,6 +59,8 @@ type Finding struct {
 	Head       string // commit at which it was made
 	Blob       string // abbreviated id of the file's content at Head; "" if not known
 	URL        string // address of its conversation; "" while it has none
+	Doubted    bool   // retained though the model left it out: nothing that it may be closed by has happened
+	FixedBy    string // path and line that the model names as the fix; "" if it names none
 
 	anchor    string // code, or words, that the key is made of
 	sameHead  bool   // an earlier finding that was made at this very head, by a run that died or was asked again

@@ -13,8 +13,10 @@ import (
 type Change struct {
 	Known bool
 	Gone  bool      // the file isn't there any more
+	Added bool      // the file wasn't there yet
 	Path  string    // its name now
 	Diff  diff.File // of the whole versions, see diff.Between; without hunks if they are equal
+	Text  []byte    // what the file holds now, where Diff has hunks
 }
 
 // same tells whether the file holds the same now.
@@ -31,7 +33,7 @@ func (c Change) same() bool { return c.Known && !c.Gone && len(c.Diff.Hunks) == 
 func Matches(earlier []Earlier, fresh []Finding, d diff.Diff) map[int]int {
 	m := matching{
 		earlier: earlier, fresh: fresh, d: d, of: map[int]int{}, taken: map[int]bool{},
-		changes: map[version]copies{}, single: map[int]bool{},
+		changes: map[Version]copies{}, single: map[int]bool{},
 	}
 	pairs := m.pairs()
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.rank(m), b.rank(m)) })
@@ -51,7 +53,7 @@ type matching struct {
 	d       diff.Diff
 	of      map[int]int  // fresh → earlier
 	taken   map[int]bool // earlier
-	changes map[version]copies
+	changes map[Version]copies
 	single  map[int]bool // of fresh: see once
 }
 
@@ -156,7 +158,7 @@ func (m matching) relate(j, i int) relation {
 		if e.Place.Line == f.Place.Line {
 			return certain
 		}
-	case e.Since.Known:
+	case e.Since.Known && !e.Since.Added:
 		if now, still := e.Since.Diff.Forward(e.Place.Line); still && now == f.Place.Line {
 			return certain
 		}
@@ -178,7 +180,7 @@ func (m matching) moved(e Earlier, f Finding) relation {
 	if !deleted {
 		return other
 	}
-	at := version{e.Place.Path, e.Head}
+	at := e.version()
 	n, ok := m.changes[at]
 	if !ok {
 		n = copiesIn(e.Since.Diff)
@@ -194,8 +196,11 @@ func (m matching) moved(e Earlier, f Finding) relation {
 	return other
 }
 
-// version is a file at a commit.
-type version struct{ path, head string }
+// Version is a file at a commit.
+type Version struct{ Path, Head string }
+
+// version is the file that the finding was made in.
+func (e Earlier) version() Version { return Version{e.Place.Path, e.Head} }
 
 // copies counts how often a change takes away or adds the same code.
 type copies map[changed]int

@@ -21,7 +21,7 @@ func added(path string, lines ...string) diff.Diff {
 	return diff.Diff{Files: []diff.File{f}}
 }
 
-func text(lines ...string) string { return strings.Join(append(lines, ""), "\n") }
+func text(lines ...string) string { return strings.Join(slices.Concat(lines, []string{""}), "\n") }
 
 func between(path string, before, after []string) Change {
 	return Change{Known: true, Path: path, Diff: diff.Between(path, []byte(text(before...)), []byte(text(after...)))}

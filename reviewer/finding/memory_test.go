@@ -30,7 +30,7 @@ var (
 func memory(comments ...Comment) Memory {
 	return Memory{
 		Role: "security", Key: testKey, Account: botID, Author: authorID, Own: func(id int64) bool { return id == ownReview },
-		Comments: comments,
+		Comments: comments, MayWrite: func(u User) bool { return u == person },
 	}
 }
 
@@ -178,7 +178,8 @@ func TestReadingAClosedComment(t *testing.T) {
 		"resolved by the account":                {as(mine, resolved(bot)), Fixed},
 		"resolved by the author":                 {as(mine, resolved(author)), Open},
 		"resolved by another person":             {as(mine, resolved(person)), Let},
-		"resolved by one who left the forge":     {as(mine, resolved(User{ID: -1})), Let},
+		"resolved by one who left the forge":     {as(mine, resolved(User{ID: -1})), Open},
+		"resolved by a person who may not write": {as(mine, resolved(User{9, "reviewer"})), Open},
 		"edited, and resolved by another person": {as(mine, edited, swapped("high", "low"), resolved(person)), Let},
 	} {
 		m := memory(tt.comment)
@@ -332,7 +333,7 @@ func TestAConversationWithAnotherRoleIsntClosed(t *testing.T) {
 		for i := range earlier {
 			earlier[i].Replies = nil
 		}
-		r := Merge(nil, nil, earlier, always, parse(t, change), head)
+		r := Merge(fixed(Case{Earlier: earlier, Shown: always, Diff: parse(t, change), Head: head}))
 		if len(r.Resolved) == 0 || (len(r.Owed) == 0) != tt.shared {
 			t.Errorf("%s: resolved %d, owed %v", promise, len(r.Resolved), r.Owed)
 		}
@@ -382,7 +383,7 @@ func TestRaisedSeveritiesLast(t *testing.T) {
 		for i := range earlier {
 			earlier[i].Since = Change{Known: true, Path: "a.go"}
 		}
-		r := Merge(fresh, []string{"1f3c9a2b"}, earlier, always, d, head)
+		r := merge(fresh, []string{"1f3c9a2b"}, earlier, always, d, head)
 		if r.Raised != "1f3c9a2b:high" || len(r.Counted) != 1 || r.Counted[0].Severity != prompts.High {
 			t.Fatalf("round %d: raised %q, %+v", round, r.Raised, r.Counted)
 		}
@@ -394,7 +395,7 @@ func TestRaisedSeveritiesLast(t *testing.T) {
 		e.ID, e.Severity = fmt.Sprintf("%08x", i), prompts.Severities[3-min(i%50, 3)]
 		earlier = append(earlier, e)
 	}
-	r := Merge(nil, nil, earlier, func(string) bool { return false }, d, head)
+	r := merge(nil, nil, earlier, func(string) bool { return false }, d, head)
 	s := sentinel.Sentinel{Role: "security", Version: 1, Kind: sentinel.KindFindings, Extra: []sentinel.Field{{Key: "raised", Value: r.Raised}}}
 	if err := s.Validate(); err != nil || !strings.HasPrefix(r.Raised, "00000003:critical,") || strings.Contains(r.Raised, "high") || len(r.Raised) < 480 {
 		t.Errorf("%v: %s", err, r.Raised)
@@ -403,7 +404,7 @@ func TestRaisedSeveritiesLast(t *testing.T) {
 		earlier[i].Status, earlier[i].Severity = Fixed, prompts.Critical
 	}
 	earlier[99].Severity = prompts.Medium
-	if r := Merge(nil, nil, earlier, func(string) bool { return false }, d, head); !strings.Contains(r.Raised, "00000063:medium,00000000:critical") {
+	if r := merge(nil, nil, earlier, func(string) bool { return false }, d, head); !strings.Contains(r.Raised, "00000063:medium,00000000:critical") {
 		t.Errorf("those that count go first: %s", r.Raised)
 	}
 }
@@ -450,7 +451,7 @@ func TestBodyRoundTrip(t *testing.T) {
 				}
 				retained = append(retained, e.ID)
 			}
-			merged := Merge(nil, retained, earlier, always, d, head)
+			merged := merge(nil, retained, earlier, always, d, head)
 			next := report(merged.Counted...)
 			next.Summary = answer.Summary
 			// At the same head none is "still open", so all stays to the letter. In the
@@ -531,7 +532,7 @@ func TestABodyFindingThatGotWorse(t *testing.T) {
 	m := memory()
 	m.Body = report(first...).Text()
 	again := anchored(t, change, severe(prompts.Critical, at("gone.go", 5, "x")))
-	r := Merge(again, nil, m.Earlier(), always, d, base)
+	r := merge(again, nil, m.Earlier(), always, d, base)
 	m.Body = report(r.Counted...).Text()
 	for _, want := range []string{"\n**critical · logic** — Title of x\n\nBody of it.\n", "| critical · still open |", " sev=critical "} {
 		if !strings.Contains(m.Body, want) {

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -56,7 +57,10 @@ func later(t *testing.T) Report {
 		next := counter()
 		return func() string { return "f" + next()[1:] }
 	}())
-	round := Merge(fresh, retained, earlier, always, d, base)
+	doubted := earlier[0].ID // the critical one: the answer forgets it
+	c := fixed(Case{Fresh: fresh, Retained: retained[1:], Earlier: earlier, Shown: always, Diff: d, Head: base, Author: authorID})
+	c.Closed = slices.DeleteFunc(c.Closed, func(f prompts.Fix) bool { return f.ID == doubted })
+	round := Merge(c)
 	r := report(round.Counted...)
 	r.Head, r.Resolved, r.Answered, r.Waived = base, round.Resolved, round.Answered, round.Waived
 	return r

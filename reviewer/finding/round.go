@@ -18,6 +18,7 @@ type Round struct {
 	Owed     []sentinel.Owed // what is to be done for Resolved and Reopened
 	Raised   string          // what the sentinel notes of findings that are graver than they were posted
 	Closed   []string        // ids of the findings that are closed by an edit from now on, where the server can't resolve
+	Fixed    []string        // ids of the findings that are fixed though their conversation doesn't say so
 	Unknown  int             // ids that the answer retains and nobody gave it
 }
 
@@ -86,69 +87,67 @@ func (r Round) New() []Finding {
 	return slices.DeleteFunc(slices.Clone(r.Counted), func(f Finding) bool { return f.State != New })
 }
 
-// Merge puts a complete answer and the earlier findings together. retained are
-// the ids that the answer keeps; shown tells which of the open findings the model
-// saw. One that it didn't see is kept. head is the commit that was judged, d the
-// diff that leads to it.
-func Merge(fresh []Finding, retained []string, earlier []Earlier, shown func(id string) bool, d diff.Diff, head string) Round {
+// Case is what a round is decided on.
+type Case struct {
+	Fresh    []Finding            // of the answer, anchored
+	Retained []string             // ids that the answer keeps
+	Closed   []prompts.Fix        // what the answer names as fixed
+	Earlier  []Earlier            // findings
+	Shown    func(id string) bool // which of the open ones the model saw
+	Diff     diff.Diff            // of the pull request, which leads to Head
+	Head     string               // commit that was judged
+
+	Author   int64              // of the pull request
+	MayWrite func(User) bool    // whether somebody is known to have write access; nil: nobody is
+	Changes  map[Version]Change // what became of other files since, see [Case.Versions]
+}
+
+// Merge puts a complete answer and the earlier findings together.
+//
+// An earlier finding that is open is kept, whatever the answer leaves out, unless
+// its own code has changed since, or the answer names another change that fixes
+// it, or somebody who may do so has replied: see [Case.closes]. One that the model
+// didn't see is kept, too.
+func Merge(c Case) Round {
 	var r Round
-	tied := Matches(earlier, fresh, d)
+	tied := Matches(c.Earlier, c.Fresh, c.Diff)
 	again := map[int]Finding{} // earlier findings that the answer describes again
-	for i, f := range fresh {
+	for i, f := range c.Fresh {
 		if j, ok := tied[i]; ok {
 			again[j] = f
 		} else {
 			r.Counted = append(r.Counted, f)
 		}
 	}
-	keeps := map[string]bool{}
-	for _, id := range retained {
-		keeps[strings.ToLower(strings.Trim(id, " \t\r\n`"))] = true // ids as models copy them
-	}
+	keeps := c.keeps()
 	for id := range keeps {
-		if !slices.ContainsFunc(earlier, func(e Earlier) bool { return e.ID == id && e.Status == Open }) {
+		if !slices.ContainsFunc(c.Earlier, func(e Earlier) bool { return e.ID == id && e.Status == Open }) {
 			r.Unknown++
 		}
 	}
-	kept := func(e Earlier) bool { return keeps[e.ID] || !shown(e.ID) }
 	staying := map[int]bool{} // conversations with a finding that isn't resolved
 	var raised []Finding
-	for j, e := range earlier {
+	var fates []fate
+	for j, e := range c.Earlier {
 		said, described := again[j]
-		f := e.at(head)
-		f.sameHead = e.Head == head
-		if file, ok := d.File(f.Place.Path); ok && f.Place.Side == diff.Old {
+		end := c.fate(e, keeps[e.ID], described)
+		fates = append(fates, end)
+		f := end.of(e.at(c.Head))
+		f.sameHead = e.Head == c.Head
+		if file, ok := c.Diff.File(f.Place.Path); ok && f.Place.Side == diff.Old {
 			f.OldPath = file.OldPath
 		}
-		f.State = e.fate(kept(e), described)
 		if described && f.State.Counts() {
 			f.Severity = graver(e.Severity, said.Severity)
 		}
 		if f.Severity != e.posted && f.Severity != "" {
 			raised = append(raised, f)
 		}
-		switch f.State {
-		case Retained, Reopened:
-			r.Counted = append(r.Counted, f)
-		case Answered:
-			r.Answered = append(r.Answered, f)
-		case Resolved:
-			r.Resolved = append(r.Resolved, f)
-		case Waived:
-			r.Waived = append(r.Waived, f)
-		default: // it had been fixed, and still is
-		}
-		if f.State == Reopened {
-			r.owe(e, true)
-		}
-		if f.State == Resolved && e.Comment != 0 || f.State == "" && e.Resolver.ID == 0 {
-			r.Closed = append(r.Closed, e.ID)
-		}
+		r.add(e, f, end)
 		staying[e.conversation] = staying[e.conversation] || e.shared || f.State.Counts() || f.State == Answered
 	}
-	for j, e := range earlier {
-		_, described := again[j]
-		if e.Comment != 0 && e.Resolver.ID == 0 && !staying[e.conversation] && e.fate(kept(e), described) == Resolved {
+	for j, e := range c.Earlier {
+		if e.Comment != 0 && e.Resolver.ID == 0 && !staying[e.conversation] && fates[j].state == Resolved {
 			r.owe(e, false)
 		}
 	}
@@ -156,6 +155,41 @@ func Merge(fresh []Finding, retained []string, earlier []Earlier, shown func(id 
 	r.raise(raised)
 	return r
 }
+
+// add files an earlier finding as f, which has come to that end.
+func (r *Round) add(e Earlier, f Finding, end fate) {
+	switch f.State {
+	case Retained, Reopened:
+		r.Counted = append(r.Counted, f)
+	case Answered:
+		r.Answered = append(r.Answered, f)
+	case Resolved:
+		r.Resolved = append(r.Resolved, f)
+	case Waived:
+		r.Waived = append(r.Waived, f)
+	default: // it had been fixed, and still is
+	}
+	if f.State == Reopened || end.reopens {
+		r.owe(e, true)
+	}
+	if f.State == Resolved && e.Comment != 0 || f.State == "" && e.Resolver.ID == 0 {
+		r.Closed = append(r.Closed, e.ID)
+	}
+	if end.settled && (f.State == Answered || e.Claimed) || f.State == "" && e.settled {
+		r.Fixed = append(r.Fixed, e.ID)
+	}
+}
+
+// keeps are the ids that the answer keeps, as models copy them.
+func (c Case) keeps() map[string]bool {
+	ids := map[string]bool{}
+	for _, id := range c.Retained {
+		ids[plainID(id)] = true
+	}
+	return ids
+}
+
+func plainID(id string) string { return strings.ToLower(strings.Trim(id, " \t\r\n`")) }
 
 // graver is the worse of two severities, the second where the first isn't known.
 func graver(earlier, said prompts.Severity) prompts.Severity {
@@ -204,7 +238,7 @@ func (r *Round) owe(e Earlier, reopen bool) {
 // published again as it was made.
 func (e Earlier) at(head string) Finding {
 	f := e.Finding
-	if f.Where != Inline || f.Place.Side != diff.New || !e.Since.Known || e.Since.Gone {
+	if f.Where != Inline || f.Place.Side != diff.New || !e.Since.Known || e.Since.Gone || e.Since.Added {
 		return f
 	}
 	if now, ok := e.Since.Diff.Forward(f.Place.Line); ok {
@@ -213,21 +247,42 @@ func (e Earlier) at(head string) Finding {
 	return f
 }
 
-// fate is what becomes of an earlier finding; "" for one that had been fixed and
-// still is, of which there is nothing to say.
-func (e Earlier) fate(kept, described bool) State {
+// fate is what becomes of an earlier finding.
+type fate struct {
+	state   State  // "" for one that had been fixed and still is, of which there is nothing to say
+	doubted bool   // see Finding
+	by      string // see Finding.FixedBy
+	reopens bool   // its conversation was closed with a claim that doesn't hold
+	settled bool   // it doesn't count, and need not be asked about again
+}
+
+// of is the finding as it ends.
+func (end fate) of(f Finding) Finding {
+	f.State, f.Doubted, f.FixedBy = end.state, end.doubted, end.by
+	return f
+}
+
+// fate decides about one earlier finding.
+func (c Case) fate(e Earlier, kept, described bool) fate {
 	switch {
 	case e.Status == Let:
-		return Waived
+		return fate{state: Waived}
 	case e.Status == Fixed && described:
-		return Reopened
+		return fate{state: Reopened}
 	case e.Status == Fixed:
-		return ""
+		return fate{}
+	case !c.Shown(e.ID):
+		return fate{state: Retained}
 	case kept || described:
-		return Retained
-	case len(e.Replies) > 0:
-		return Answered
-	default:
-		return Resolved
+		return fate{state: Retained, reopens: e.Claimed}
 	}
+	fixed, by := c.fixed(e)
+	if !fixed && !c.heard(e) {
+		return fate{state: Retained, doubted: true, reopens: e.Claimed}
+	}
+	end := fate{state: Resolved, by: by, settled: fixed || e.Claimed}
+	if len(e.Replies) > 0 {
+		end.state = Answered
+	}
+	return end
 }

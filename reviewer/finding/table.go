@@ -32,14 +32,43 @@ func (r Report) table() string {
 
 // standing is a finding's severity, and whether people know it already.
 func (f Finding) standing() string {
+	text := f.severity()
 	switch {
 	case f.State == Retained && !f.sameHead: // else nobody has had the time to do anything about it
-		return f.severity() + " · still open"
+		text += " · still open"
 	case f.State == Reopened:
-		return f.severity() + " · back again"
+		text += " · back again"
 	default:
-		return f.severity()
 	}
+	if f.Doubted {
+		text += " · in doubt"
+	}
+	return text
+}
+
+// doubts says of the findings that the model left out why they are open all the
+// same, and what closes them.
+func (r Report) doubts() string {
+	inline, below := 0, 0
+	for _, f := range r.Findings {
+		switch {
+		case f.Doubted && f.Where == Inline:
+			inline++
+		case f.Doubted:
+			below++
+		}
+	}
+	if inline+below == 0 {
+		return ""
+	}
+	text := "In doubt: the reviewer now doubts this, but no change since fixes it."
+	if inline > 0 {
+		text += " Reply in the conversation to close it, as the pull request's author or with write access."
+	}
+	if below > 0 {
+		text += " A finding without a conversation is closed by a change of its code; or a maintainer dismisses this review."
+	}
+	return text
 }
 
 // title links a finding to its conversation.
@@ -107,7 +136,7 @@ func (r Report) closed() string {
 		fmt.Fprintf(&b, "<details><summary>%s (%d)</summary>\n\n", group.title, len(group.list))
 		room := maxClosed
 		for i, f := range group.list {
-			row := fmt.Sprintf("- %s\n", strings.TrimSuffix(r.title(f)+" · "+untrusted.CodeSpan(location(f)), " · "))
+			row := fmt.Sprintf("- %s\n", strings.TrimSuffix(r.title(f)+" · "+untrusted.CodeSpan(location(f)), " · ")+fixedBy(f))
 			if room -= utf8.RuneCountInString(row); i == maxRows || room < 0 {
 				fmt.Fprintf(&b, "- and %d more\n", len(group.list)-i)
 				break
@@ -118,6 +147,14 @@ func (r Report) closed() string {
 		blocks = append(blocks, b.String())
 	}
 	return strings.Join(blocks, "\n\n")
+}
+
+// fixedBy names the change that the model took for the fix.
+func fixedBy(f Finding) string {
+	if place := untrusted.CodeSpan(bounded(f.FixedBy, maxTitle)); place != "" {
+		return " · fixed by " + place
+	}
+	return ""
 }
 
 // where is a finding's place as a table cell.
