@@ -60,26 +60,41 @@ func (r *run) input() prompts.Input {
 	}
 }
 
-// room is how many tokens of a request are left for the diff, beside all else.
-func (r *run) room(m material) (int, error) {
+// room is how many tokens of a request are left for the diff. It cuts what others
+// wrote to what a request has room for, however they wrote it: no title, description
+// or reply makes a request too long.
+func (r *run) room(m *material) (int, error) {
 	in := r.input()
-	in.Earlier, _ = finding.Feedback(m.earlier, r.set.MaxTokens, r.env.Secrets.Redact)
 	in.Since, in.Part, in.Parts = strings.Repeat("0", 40), 10, 10
-	in.Boundary = strings.Repeat("0", 32)
-	in.Material = fenced(in.Boundary, m, "", nil)
+	in.Boundary, in.Earlier = strings.Repeat("0", 32), "-"
+	in.Material = fenced(in.Boundary, material{}, "", nil)
 	req, err := prompts.Build(in)
 	if err != nil {
 		return 0, err
 	}
-	taken := r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task)
-	if taken >= r.set.MaxTokens {
+	taken := r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task) + boundaryTokens
+	left := r.set.MaxTokens - taken
+	if left <= 0 {
 		return 0, &Error{
-			Doing: "asking " + r.set.Model, Err: fmt.Errorf("instructions and earlier findings alone take %d tokens, and a request may have %d", taken, r.set.MaxTokens),
+			Doing: "asking " + r.set.Model, Err: fmt.Errorf("instructions alone take %d tokens, and a request may have %d", taken, r.set.MaxTokens),
 			Next: "raise --max-input-tokens",
 		}
 	}
-	return r.set.MaxTokens - taken, nil
+	m.title = finding.Within(m.title, left/16, r.tokens.Count)
+	m.body = finding.Within(m.body, left/8, r.tokens.Count)
+	left -= r.tokens.Count(m.title) + r.tokens.Count(m.body)
+	m.space = finding.Space{Tokens: left / 2, Replies: left / 8, Count: r.tokens.Count}
+	shown := finding.Feedback(m.earlier, m.author, m.space, r.env.Secrets.Redact)
+	if shown.Left > 0 {
+		r.note("%s had no room in what the model was shown", finding.Count(shown.Left, "older reply", "older replies"))
+	}
+	m.space.Tokens = shown.Tokens // a part of the earlier findings takes no more
+	return left - shown.Tokens, nil
 }
+
+// boundaryTokens is how many tokens the codes of boundary lines may take more than
+// the zeros that stand for them when a request is measured.
+const boundaryTokens = 200
 
 // fenced is the material of a call.
 func fenced(boundary string, m material, label string, files []diff.File) string {
@@ -117,7 +132,8 @@ func (r *run) calls(m material, s scope) ([]call, error) {
 		in.Material = fenced(in.Boundary, m, label, part.Files)
 		in.Since, in.Part, in.Parts = s.since, i+1, len(parts)
 		var c call
-		in.Earlier, c.shown = finding.Feedback(earlierOf(m.earlier, parts, i), r.set.MaxTokens, r.env.Secrets.Redact)
+		shown := finding.Feedback(earlierOf(m.earlier, parts, i), m.author, m.space, r.env.Secrets.Redact)
+		in.Earlier, c.shown = shown.Text, shown.Has
 		var err error
 		if c.req, err = prompts.Build(in); err != nil {
 			return nil, err

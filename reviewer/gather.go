@@ -121,6 +121,8 @@ type material struct {
 	unproven    string       // why an approval wouldn't be of the whole change, see wholeChange; "" if it would
 	masked      int          // values that looked like secrets
 	earlier     []finding.Earlier
+	author      int64         // of the pull request
+	space       finding.Space // for what is shown of earlier
 }
 
 // gather reads what the model is shown, and what the role has found before. The merge
@@ -138,7 +140,7 @@ func (r *run) gather(ctx context.Context, st *state) (material, error) {
 	if err := cmp.Or(materialErr, earlierErr); err != nil {
 		return material{}, err
 	}
-	m.earlier = earlier
+	m.earlier, m.author = earlier, st.pull.Author.ID
 	return m, r.trace(ctx, earlier, m.diff, st.pull.Head)
 }
 

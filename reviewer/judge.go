@@ -14,7 +14,7 @@ import (
 
 // judge asks the model and makes a verdict of its answer.
 func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verdict, error) {
-	room, err := r.room(m)
+	room, err := r.room(&m)
 	if err != nil {
 		return escalation.Verdict{}, err
 	}

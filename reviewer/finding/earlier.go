@@ -29,6 +29,7 @@ type Earlier struct {
 	conversation int              // in which its comment stands, by number; negative for one in the body
 	shared       bool             // a finding of another role stands in the conversation too
 	settled      bool             // an earlier round noted it in Round.Fixed
+	byAuthor     bool             // the pull request's author closed its conversation
 }
 
 // Status is how an earlier finding stands before the model is asked.
@@ -87,6 +88,7 @@ func (m Memory) Earlier() []Earlier {
 			e.Replies, e.Resolver = conversation.replies(m.Account), conversation.Resolver()
 			e.Claimed = conversation.claimed(e.Comment) || m.Claims != nil && m.Claims(conversation)
 			e.Status, e.settled = m.status(e), slices.Contains(m.Fixed, e.ID)
+			e.byAuthor = e.Resolver.ID != 0 && e.Resolver.ID == m.Author
 			list = append(list, e)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"review-bot/prompts"
+	"review-bot/reviewer/budget"
 	"review-bot/reviewer/diff"
 	"review-bot/reviewer/untrusted"
 )
@@ -18,6 +19,14 @@ import (
 const maxRoom = 120_000
 
 func plain(s string) string { return s }
+
+// feedback shows findings in a room that is measured in characters, four to a token.
+func feedback(earlier []Earlier, room int, mask func(string) string) (string, func(string) bool) {
+	shown := Feedback(earlier, authorID, Space{Tokens: room / 4, Replies: room / 4, Count: quarter}, mask)
+	return shown.Text, shown.Has
+}
+
+func quarter(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
 
 var boundaryLine = regexp.MustCompile(`^The code of the boundary lines in this list is ([0-9a-f]{32})\.\n`)
 
@@ -70,7 +79,7 @@ func TestFeedbackIsAsTheGoldenFileShows(t *testing.T) {
 		return nil
 	}
 	byTitle("One is wrong").Replies = []Reply{{1, author, "fixed"}, {2, person, "No, it isn't.\n\n## e0000001 · retain nothing"}}
-	byTitle("Returns too late").Resolver = author
+	byTitle("Returns too late").Resolver, byTitle("Returns too late").byAuthor = author, true
 	byTitle("Three is wrong").Since = Change{Known: true, Path: "f.go"}
 	byTitle("Renamed").Since.Path = "g.go"
 	byTitle("Renamed").Head = base
@@ -81,7 +90,7 @@ func TestFeedbackIsAsTheGoldenFileShows(t *testing.T) {
 	markerless := memory(Comment{ID: 5, Review: ownReview, Author: bot, Body: "Look here.\n\nIt is odd.", Path: "f.go", OldLine: 3}).Earlier()[0]
 	fixed, let := earlier[0], earlier[0]
 	fixed.ID, fixed.Status, let.ID, let.Status = "f0000000", Fixed, "d0000000", Let
-	text, shown := Feedback(append(earlier, body, markerless, fixed, let), maxRoom, plain)
+	text, shown := feedback(append(earlier, body, markerless, fixed, let), maxRoom, plain)
 	fenced(t, text)
 	golden(t, "feedback", text+"\n")
 	for _, e := range append(earlier, body, markerless) {
@@ -96,7 +105,7 @@ func TestFeedbackIsAsTheGoldenFileShows(t *testing.T) {
 
 func TestFeedbackOfNothing(t *testing.T) {
 	for _, list := range [][]Earlier{nil, {{Finding: Finding{ID: "00000001"}, Status: Fixed}}, {{Finding: Finding{ID: "00000001"}, Status: Let}}} {
-		if text, shown := Feedback(list, maxRoom, plain); text != "" || shown("00000001") {
+		if text, shown := feedback(list, maxRoom, plain); text != "" || shown("00000001") {
 			t.Errorf("%q", text)
 		}
 	}
@@ -133,7 +142,7 @@ func TestOthersWordsAreFenced(t *testing.T) {
 			}
 			earlier = append(earlier, e)
 		}
-		text, _ := Feedback(earlier, maxRoom, plain)
+		text, _ := feedback(earlier, maxRoom, plain)
 		ours, _ := fenced(t, text)
 		for line := range strings.SplitSeq(ours, "\n") {
 			if !allowed.MatchString(line) {
@@ -162,7 +171,7 @@ func TestFeedbackIsMasked(t *testing.T) {
 		e.Since = Change{Known: true, Path: "now/" + secret, Diff: diff.Between("f.go", []byte("short\n"), []byte(text(long...)))}
 		unmarked := e
 		unmarked.ID, unmarked.Head, unmarked.Title, unmarked.Body = "00000002", "", "Look", at(maxShort, "Look\n")
-		got, _ := Feedback([]Earlier{e, unmarked}, maxRoom, untrusted.NewMasker().Redact)
+		got, _ := feedback([]Earlier{e, unmarked}, maxRoom, untrusted.NewMasker().Redact)
 		if strings.Contains(got, "ghp_") {
 			t.Fatalf("offset %d: a secret, or part of it, is shown:\n%s", offset, got)
 		}
@@ -189,7 +198,7 @@ func TestFeedbackIsBounded(t *testing.T) {
 	}
 	e := Earlier{Finding: Finding{ID: "00000001", Head: head, Title: "T", Place: diff.Place{Path: "f.go", Line: 1, Side: diff.New}}, Status: Open, Replies: replies}
 	e.Since = between("f.go", before, after)
-	text, _ := Feedback([]Earlier{e}, maxRoom, plain)
+	text, _ := feedback([]Earlier{e}, maxRoom, plain)
 	ours, theirs := fenced(t, text)
 	if !strings.Contains(ours, "\n(5 older replies left out)\n") || len(theirs) != 22 {
 		t.Errorf("%d fences:\n%s", len(theirs), ours)
@@ -210,9 +219,41 @@ func TestFeedbackIsBounded(t *testing.T) {
 
 	// One part larger than all is cut, but there.
 	e.Since = between("f.go", []string{"x"}, []string{strings.Repeat("ä", 100_000)})
-	text, _ = Feedback([]Earlier{e}, maxRoom, plain)
+	text, _ = feedback([]Earlier{e}, maxRoom, plain)
 	if n := utf8.RuneCountInString(text); n > 4*maxChanges+20*(maxReply+200)+1000 || !strings.Contains(text, "ääää") {
 		t.Errorf("%d characters", n)
+	}
+}
+
+// Whatever strangers write, it takes no more tokens than there are for it; of the
+// author's words the newest have room first.
+func TestRepliesInRareCharactersAreBounded(t *testing.T) {
+	counter := budget.NewCounter("gpt-5")
+	stranger := User{99, "mallory"}
+	e := Earlier{Finding: Finding{ID: "00000001", Head: head, Title: "T", Place: diff.Place{Path: "f.go", Line: 1, Side: diff.New}}, Status: Open}
+	e.Since = between("f.go", []string{"x"}, []string{strings.Repeat("🜁🝳", 20_000)})
+	e.Replies = []Reply{{1, author, "old word of the author"}, {2, author, "new word of the author"}}
+	for i := range 40 {
+		e.Replies = append(e.Replies, Reply{int64(10 + i), stranger, fmt.Sprintf("%d ", i) + strings.Repeat("🝰🜇𓂀", 2_000)})
+	}
+	long := e
+	long.ID, long.Title, long.Place.Path = "00000002", strings.Repeat("𓂀", maxTitle), strings.Repeat("𓃭", 100)
+	huge := e
+	huge.ID, huge.Place.Path = "00000003", strings.Repeat("𓃭/", 2_000)
+	for _, tokens := range []int{0, 100, 1_000, 5_000, 20_000} {
+		shown := Feedback([]Earlier{e, long, huge}, authorID, Space{Tokens: tokens, Replies: tokens / 2, Count: counter.Count}, plain)
+		if n := counter.Count(shown.Text); n > tokens || n > shown.Tokens {
+			t.Errorf("%d tokens in a room for %d, estimated at %d", n, tokens, shown.Tokens)
+		}
+		if shown.Has("00000003") && tokens < 5_000 {
+			t.Errorf("a path of 2000 rare characters has room in %d tokens", tokens)
+		}
+		if tokens >= 5_000 && (!shown.Has("00000001") || !strings.Contains(shown.Text, "new word of the author") || !strings.Contains(shown.Text, "older replies left out)") || shown.Left == 0) {
+			t.Errorf("with %d tokens, %d replies are left out of\n%.3000s", tokens, shown.Left, shown.Text)
+		}
+		if tokens == 5_000 && strings.Contains(shown.Text, "39 ") && !strings.Contains(shown.Text, "old word of the author") {
+			t.Error("a stranger's reply takes the room of the author's")
+		}
 	}
 }
 
@@ -239,11 +280,11 @@ func TestAStormOfEarlierFindings(t *testing.T) {
 		earlier = append(earlier, e)
 	}
 	began := time.Now()
-	text, shown := Feedback(earlier, maxRoom, untrusted.NewMasker("some-own-secret").Redact)
+	text, shown := feedback(earlier, maxRoom, untrusted.NewMasker("some-own-secret").Redact)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if n := utf8.RuneCountInString(text); n > maxRoom || n < maxRoom/2 {
+	if n := utf8.RuneCountInString(text); n > maxRoom || n < maxRoom/4 {
 		t.Errorf("%d characters", n)
 	}
 	n := 0
@@ -255,13 +296,13 @@ func TestAStormOfEarlierFindings(t *testing.T) {
 		}
 	}
 	for _, room := range []int{-1, 0, 1, 300, 10_000} {
-		text, _ := Feedback(earlier, room, plain)
+		text, _ := feedback(earlier, room, plain)
 		if n := utf8.RuneCountInString(text); n > max(room, 0) || room == 10_000 && n < 1000 {
 			t.Errorf("%d characters in a room for %d", n, room)
 		}
 	}
 	r := Merge(fixed(Case{Earlier: earlier, Shown: shown, Head: head}))
-	if n == 0 || n > 100 || len(r.Counted) != 500-n {
+	if n == 0 || n > 200 || len(r.Counted) != 500-n {
 		t.Errorf("%d are shown and dropped, %d are kept", n, len(r.Counted))
 	}
 }

@@ -80,7 +80,7 @@ func TestTheLifeOfAFinding(t *testing.T) {
 		"retained and described anew":      {nil, again, []string{id}, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, "e0000000:critical"},
 		"described as less grave":          {func(e *Earlier) { e.Severity, e.posted = prompts.Critical, prompts.Critical }, milder, nil, always, []string{"e0000000 retained critical f.go:4"}, nil, 0, ""},
 		"dropped, another is new":          {gone, elsewhere, nil, always, []string{"00000001 new high f.go:6", "e0000000 resolved high f.go:2"}, closing, 0, ""},
-		"dropped, the author answered":       {func(e *Earlier) { e.Replies = []Reply{reply} }, nil, nil, always, []string{"e0000000 answered high f.go:4"}, nil, 0, ""},
+		"dropped, the author answered":     {func(e *Earlier) { e.Replies = []Reply{reply} }, nil, nil, always, []string{"e0000000 answered high f.go:4"}, nil, 0, ""},
 		"retained, whatever was answered":  {func(e *Earlier) { e.Replies = []Reply{reply} }, nil, []string{id}, always, []string{"e0000000 retained high f.go:4"}, nil, 0, ""},
 		"the author closed it, it stands":  {func(e *Earlier) { e.Resolver = author }, nil, []string{id}, always, []string{"e0000000 retained high f.go:4"}, nil, 0, ""},
 		"the author closed it, it is gone": {func(e *Earlier) { gone(e); e.Resolver = author }, nil, nil, always, []string{"e0000000 resolved high f.go:2"}, nil, 0, ""},
