@@ -3,7 +3,6 @@ package reviewer
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"review-bot/escalation"

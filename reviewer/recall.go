@@ -38,7 +38,7 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	}
 	memory := finding.Memory{
 		Role: r.set.Role, Key: r.key, Account: st.account.ID, Author: st.pull.Author.ID, Own: func(review int64) bool { return own[review] },
-		MayWrite: mayResolve, Claims: claims(st.log),
+		Claims: claims(st.log),
 	}
 	for _, c := range slices.Concat(lists...) {
 		comment := asFound(c)
@@ -57,6 +57,7 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 		memory.Heard = cur.Sentinel.Heard
 		memory.Body, memory.BodyURL = escalation.Recorded(cur).Body.Text, cur.Row.URL
 	}
+	memory.MayWrite = r.mayWrite(ctx, memory.Resolvers())
 	earlier := memory.Earlier()
 	for i, e := range earlier { // anybody with write access may have edited the comment
 		earlier[i].Title, earlier[i].Body = r.env.Secrets.Redact(e.Title), r.env.Secrets.Redact(e.Body)
@@ -64,10 +65,6 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	r.doubt = doubt(st.log, r.set.Role, memory.Comments, earlier)
 	return earlier, nil
 }
-
-// mayResolve reports whether somebody who closed a conversation has write access, as
-// far as the forge says so by itself: it lets nobody else do that but the author.
-func mayResolve(u finding.User) bool { return u.ID > 0 }
 
 // claims reports whether a conversation was closed by somebody whose tool replied to
 // it in an ordinary comment, as not every server lets a program reply.
@@ -298,5 +295,8 @@ func (r *run) compare(ctx context.Context, path string, contents []*content, sta
 func (r *run) version(ctx context.Context, path, commit string) (data []byte, ok bool, err error) {
 	files, err := r.env.Forge.Files(ctx, []string{path}, commit)
 	data, ok = files[path]
+	if text, _, readable := diff.Decode(data); readable {
+		data = text
+	}
 	return []byte(r.env.Secrets.Redact(string(data))), ok, err
 }

@@ -24,19 +24,31 @@ func (r *run) round(ctx context.Context, st state, m material, s scope, calls []
 	if c.Changes, err = r.since(ctx, c.Versions(), m.diff, st.pull.Head); err != nil {
 		return finding.Round{}, "", err
 	}
+	c.MayWrite = r.mayWrite(ctx, c.Repliers())
 	return finding.Merge(c), summary, nil
 }
 
-// remembered are the sentinel's fields that say which findings are open, and which
-// are fixed though their conversations don't say so.
+// maxSpeakers bounds of how many people who replied or closed a conversation it is
+// looked up whether they may write; the others count as strangers.
+const maxSpeakers = 20
+
+// mayWrite reports who of these is known to have write access.
+func (r *run) mayWrite(ctx context.Context, users []finding.User) func(finding.User) bool {
+	people := map[int64]string{}
+	for _, u := range users[:min(len(users), maxSpeakers)] {
+		if u.ID > 0 {
+			people[u.ID] = u.Login
+		}
+	}
+	may := writers(ctx, r.env.Forge, people)
+	return func(u finding.User) bool { return may[u.ID] }
+}
+
+// remembered are the sentinel's fields that say which findings are fixed though
+// their conversations don't say so.
 func remembered(round finding.Round) []sentinel.Field {
-	var ids []string
-	for _, f := range round.Counted {
-		ids = append(ids, f.ID)
+	if len(round.Fixed) == 0 {
+		return nil
 	}
-	fields := sentinel.IDFields(sentinel.OpenIDs, ids)
-	if len(round.Fixed) > 0 {
-		fields = append(fields, sentinel.IDFields(fixedField, round.Fixed)...)
-	}
-	return fields
+	return sentinel.IDFields(fixedField, round.Fixed)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -231,16 +232,35 @@ func (st stage) job(m *modeltest.Server, role string) job {
 
 // blocking and approving are models with two inline findings each, on lines that
 // tell the role. They are others than those of a blocking model for the same
-// line, so that the one's findings aren't taken for the other's.
+// line, so that the one's findings aren't taken for the other's. Whatever they are
+// shown of earlier rounds and don't say again they take for fixed by the push.
 func blocking(t *testing.T, line int) *modeltest.Server {
 	t.Helper()
-	return says(t, onLine(line), onLine(line+1))
+	return fixing(t, onLine(line), onLine(line+1))
 }
 
 func approving(t *testing.T, line int) *modeltest.Server {
 	t.Helper()
-	return says(t, severe(onLine(line+5), prompts.Low), severe(onLine(line+6), prompts.Low))
+	return fixing(t, severe(onLine(line+5), prompts.Low), severe(onLine(line+6), prompts.Low))
 }
+
+// fixing is a model that names the newest commit as the fix of all earlier findings.
+func fixing(t *testing.T, findings ...prompts.Finding) *modeltest.Server {
+	t.Helper()
+	return model(t, func(req modeltest.Request) modeltest.Reply {
+		a, step := answer(findings...), ""
+		if steps := stepFile.FindAllString(req.Text(), -1); len(steps) > 0 {
+			step = slices.Max(steps)
+		}
+		for _, e := range earlierIn(t, req.Text()) {
+			a.Closed = append(a.Closed, prompts.Fix{ID: e.id, By: step + ":1"})
+		}
+		return modeltest.Answer(a)
+	})
+}
+
+// stepFile is a file that a commit of a topic adds, see theSite.
+var stepFile = regexp.MustCompile(`\bstep\d\.txt\b`)
 
 func onLine(n int) prompts.Finding { return at("b.txt", n, fmt.Sprintf("line %d of the file", n)) }
 

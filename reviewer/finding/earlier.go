@@ -58,7 +58,6 @@ type Memory struct {
 	BodyURL  string           // its address
 
 	MayWrite func(User) bool         // whether somebody is known to have write access; nil: nobody is
-	Waived   func(id string) bool    // whether people waived a finding by dismissing a review; may be nil
 	Claims   func(Conversation) bool // whether a tool replied outside of a conversation that it closed; may be nil
 }
 
@@ -111,8 +110,6 @@ func (m Memory) status(e Earlier) Status {
 	byHand := e.Resolver.ID != 0 && !byAccount && !e.Claimed && e.Resolver.ID != m.Author
 	said := slices.ContainsFunc(e.Replies, func(r Reply) bool { return r.ID > m.Heard })
 	switch {
-	case m.Waived != nil && m.Waived(e.ID):
-		return Let
 	case e.Status == Fixed, byAccount && !e.Claimed:
 		return Fixed
 	case slices.Contains(m.Fixed, e.ID) && !said:
@@ -122,6 +119,19 @@ func (m Memory) status(e Earlier) Status {
 	default:
 		return Open
 	}
+}
+
+// Resolvers are those who closed a conversation by hand, of whom MayWrite has to know
+// whether they have write access. Servers let few people do that.
+func (m Memory) Resolvers() []User {
+	var list []User
+	for _, c := range Conversations(m.Comments) {
+		by := c.Resolver()
+		if by.ID > 0 && by.ID != m.Account && by.ID != m.Author && !slices.Contains(list, by) {
+			list = append(list, by)
+		}
+	}
+	return list
 }
 
 // raise applies what Round.Raised noted.
