@@ -149,21 +149,18 @@ func TestDismissedByAPersonTheNextHeadMayBeApproved(t *testing.T) {
 func TestReviewRequestedAgain(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, protected)
-	st.ran(t, blocking(t, 1), "logic", escalation.Posted, sentinel.RequestChanges)
-	for _, c := range st.pull.Comments(t, st.look(t).rows[0].ID) {
-		st.pull.Reply(t, st.author, c.ID, "It is on purpose.") // nothing else can close what no change has fixed
-	}
+	st.ran(t, approving(t, 1), "logic", escalation.Posted, sentinel.Approved)
 	st.pull.RequestReview(t, st.maintainer, st.bot)
 	st.gates(t, "")
 
-	m := approving(t, 1)
-	st.ran(t, m, "logic", escalation.Reposted, sentinel.Approved)
-	st.ran(t, m, "logic", escalation.Skipped, sentinel.Approved)
+	m := blocking(t, 1) // the other way round a reply would be needed: nothing has changed
+	st.ran(t, m, "logic", escalation.Reposted, sentinel.RequestChanges)
+	st.ran(t, m, "logic", escalation.Skipped, sentinel.RequestChanges)
 
 	if m.Count() != 1 {
 		t.Errorf("the model was asked %d times, want once", m.Count())
 	}
-	st.settled(t, open)
+	st.settled(t, blocked)
 }
 
 // The same answer as before takes the account's word back to the forge: a

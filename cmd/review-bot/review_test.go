@@ -361,7 +361,7 @@ func TestDryRunOnlyReads(t *testing.T) {
 	planned := *r.Plan.Steps[0].Post
 	job.result(t)
 	review := only(t, pull)
-	random := regexp.MustCompile(` (run|mac|body|open)=[0-9a-f]+|/[0-9a-f]{8} |· \d+ s ·`)
+	random := regexp.MustCompile(` (run|mac|body|open|blocks)=[0-9a-f]+|/[0-9a-f]{8} |· \d+ s ·`)
 	same := func(s string) string { return random.ReplaceAllString(s, "") }
 	if same(planned.Body) != same(review.Body) || planned.Commit != review.CommitID {
 		t.Errorf("planned\n%s\nposted\n%s", planned.Body, review.Body)

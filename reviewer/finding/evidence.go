@@ -32,10 +32,20 @@ func (c Case) fixed(e Earlier) (ok bool, by string) {
 	return c.changed(e), ""
 }
 
-// left reports whether the answer leaves an earlier finding out that it was asked
-// about. One that it describes again in other words is looked up for nothing.
-func (c Case) left(e Earlier) bool {
-	return e.Status == Open && c.Shown(e.ID) && !slices.ContainsFunc(c.Retained, func(id string) bool { return plainID(id) == e.ID })
+// left are the earlier findings that the answer was asked about and says nothing of.
+func (c Case) left() []Earlier {
+	described := map[int]bool{}
+	for _, j := range Matches(c.Earlier, c.Fresh, c.Diff) {
+		described[j] = true
+	}
+	keeps := c.keeps()
+	var list []Earlier
+	for j, e := range c.Earlier {
+		if e.Status == Open && c.Shown(e.ID) && !keeps[e.ID] && !described[j] {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // Versions are the files, at the commits of findings that the answer leaves out,
@@ -48,10 +58,7 @@ func (c Case) Versions() []Version {
 			list = append(list, v)
 		}
 	}
-	for _, e := range c.Earlier {
-		if !c.left(e) {
-			continue
-		}
+	for _, e := range c.left() {
 		for _, fix := range c.Closed {
 			if plainID(fix.ID) == e.ID {
 				path, _ := placeOf(fix.By)
@@ -70,10 +77,7 @@ func (c Case) Versions() []Version {
 // Repliers are those of whom MayWrite has to know whether they have write access.
 func (c Case) Repliers() []User {
 	var list []User
-	for _, e := range c.Earlier {
-		if !c.left(e) {
-			continue
-		}
+	for _, e := range c.left() {
 		for _, r := range e.Replies {
 			if r.ID > e.Comment && r.Author.ID != c.Author && !slices.Contains(list, r.Author) {
 				list = append(list, r.Author)
