@@ -50,7 +50,7 @@ func (f *forge) entryOf(row int64) *Entry {
 
 func holds(f *forge) {
 	body := sentinel.Body{Text: "Nobody has judged it yet."}
-	s := sentinel.Sentinel{Role: sec, Version: 1, Kind: sentinel.KindFindings, Run: strings.Repeat("0", 32)}
+	s := sentinel.Sentinel{Role: sec, Version: 1, Kind: sentinel.KindHold, Head: h2, Run: strings.Repeat("0", 32)}
 	f.post(me, RowRequestChanges, h2, body.With(s, key))
 }
 
