@@ -126,10 +126,11 @@ func (l Log) Rounds(role string) int {
 }
 
 // RoundsAt is Rounds once the role has judged head: what its record is to carry,
-// together with Epoch.
-func (l Log) RoundsAt(role string, own sentinel.Verdict, head string) int {
+// together with Epoch. counts says whether that was a round: it requested changes,
+// or there was more than it could read, which must not be had for nothing.
+func (l Log) RoundsAt(role string, own sentinel.Verdict, counts bool, head string) int {
 	n := l.Rounds(role)
-	if own != sentinel.RequestChanges {
+	if !counts {
 		return n
 	}
 	if cur, ok := l.Current(role); ok && n > 0 && cur.Head() == head && cur.Own() == own {

@@ -107,7 +107,7 @@ func TestRoundsAreCountedSinceTheNewestReset(t *testing.T) {
 		if e, n := log.Epoch(sec), log.Rounds(sec); e != tt.epoch || n != tt.rounds {
 			t.Errorf("%s: epoch %d, %d rounds; want %d, %d", tt.promise, e, n, tt.epoch, tt.rounds)
 		}
-		got := [3]int{log.RoundsAt(sec, changes, h2), log.RoundsAt(sec, changes, h1), log.RoundsAt(sec, approved, h2)}
+		got := [3]int{log.RoundsAt(sec, changes, true, h2), log.RoundsAt(sec, changes, true, h1), log.RoundsAt(sec, approved, false, h2)}
 		if want := [3]int{tt.block, tt.repeat, tt.approve}; got != want {
 			t.Errorf("%s: next, with a block at a new head, one at the same, an approval: %v, want %v", tt.promise, got, want)
 		}

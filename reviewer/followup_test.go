@@ -413,3 +413,24 @@ func TestADismissalWhileTheModelIsAsked(t *testing.T) {
 		s.want(s.review(), sentinel.RequestChanges, want, "", 0)
 	}
 }
+
+// A pull request that is too long to be read whole uses its rounds up all the same.
+func TestAPartialReviewIsARound(t *testing.T) {
+	s := newFollowUps(t)
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("big%d.go", i)] = numbered(fmt.Sprintf("text of file %d", i), 200)
+	}
+	s.forge.Push("author", files)
+	few := func(set *reviewer.Settings) { set.MaxTokens, set.MaxCalls, set.MaxRounds = 20_000, 1, 1 }
+	for range 2 {
+		if r := s.mustRun(few, func(set *reviewer.Settings) { set.Force = true }); r.Own != sentinel.Comment || r.Rounds != 1 {
+			t.Errorf("own %s, %d rounds; want comment, 1\n%s", r.Own, r.Rounds, s.text())
+		}
+	}
+	s.push(0, "more()")
+	if r := s.mustRun(few); r.Own != sentinel.Comment || r.Rounds != 2 {
+		t.Errorf("own %s, %d rounds; want comment, 2", r.Own, r.Rounds)
+	}
+	s.reads("follow-up 1")
+}
