@@ -65,8 +65,8 @@ func TestPushBetweenHeadCheckAndPost(t *testing.T) {
 
 	s := st.gates(t, "")
 	s.quiet(t)
-	if s.states() != "APPROVED" {
-		t.Errorf("want the approval of the old head, withdrawn\n%s", s)
+	if s.states() != "APPROVED REQUEST_CHANGES" || !strings.Contains(s.rows[1].text, "Nobody has judged "+st.commits[2][:7]) {
+		t.Errorf("want the approval of the old head, taken back by a hold\n%s", s)
 	}
 	if status, message := st.pull.TryMerge(t, st.maintainer); message != "Does not have enough approvals" {
 		t.Errorf("merging the unread head answers %d %s\n%s", status, message, s)

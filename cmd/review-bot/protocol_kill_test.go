@@ -74,8 +74,9 @@ func TestKilledAtEveryRequest(t *testing.T) {
 				st.job(approves, "logic").result(t, "--lock", "off")
 			},
 			push: true, pushed: func(t *testing.T, st stage) { st.job(approves, "logic").result(t, "--lock", "off") },
+			// One more than a repost: the other role's notice of being held goes.
 			role: "tests", model: otherApproves,
-			reads: 13, looks: 17, requests: 28, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
+			reads: 13, looks: 17, requests: 29, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
 		},
 		{
 			name:  "supersede and repost",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -199,6 +200,46 @@ func TestEditedByAPerson(t *testing.T) {
 		t.Errorf("the person's text doesn't stand\n%s", s)
 	}
 	st.settled(t, blocked)
+}
+
+// Seconds pass between the steps, so that what is read after a write begins later:
+// neither a person's words in an older review are written over, nor what that
+// review's successor was.
+func TestEditedByAPersonLongAgo(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, protected)
+	pause := func() { time.Sleep(3 * time.Second) }
+	run := func(m *modeltest.Server, outcome escalation.Outcome, event sentinel.Verdict) {
+		t.Helper()
+		st.ran(t, m, "logic", outcome, event, "--repost-stale")
+		pause()
+	}
+	run(approving(t, 1), escalation.Posted, sentinel.Approved)
+	const words = "I disagree, see the second line."
+	st.edit(t, st.maintainer, st.look(t).rows[0].comment(), words)
+	pause()
+	var second string
+	for commit := 2; commit <= 4; commit++ {
+		st.push(t, commit)
+		run(approving(t, 1), escalation.Reposted, sentinel.Approved)
+		s := st.look(t)
+		if len(s.rows) != commit || s.rows[0].text != words {
+			t.Fatalf("at commit %d a person's words are gone\n%s", commit, s)
+		}
+		switch second = cmp.Or(second, superseded(s.rows[1].text)); {
+		case commit == 2 && second != "", commit > 2 && (second == "" || s.rows[1].text != second):
+			t.Fatalf("at commit %d the second review says\n%s\nand said before\n%s", commit, s.rows[1].text, second)
+		}
+	}
+	st.settled(t, open)
+}
+
+// superseded is the text of a review that says by which it was replaced, else "".
+func superseded(text string) string {
+	if strings.Contains(text, "Superseded by") {
+		return text
+	}
+	return ""
 }
 
 // edit replaces the text of a review as a person.
