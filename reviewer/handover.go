@@ -75,6 +75,7 @@ func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 	plan := newPlan(action, asks, nil)
 	plan.say(cfg, st.log)
 	r.result.Own, r.result.Rounds = cur.Own(), rounds
+	r.recorded(st, cur)
 	r.progress("decide", time.Time{}, "%s is the most, gate {%s} → capped: %s", finding.Count(r.set.MaxFollowUps, "follow-up", "follow-ups"), strings.Join(st.log.Gate().Names(), " "), plan.Reason)
 	done := foreseen(action, st.log)
 	var err error

@@ -3,6 +3,7 @@ package reviewer
 import (
 	"context"
 
+	"review-bot/escalation"
 	"review-bot/prompts"
 	"review-bot/reviewer/finding"
 	"review-bot/sentinel"
@@ -51,4 +52,15 @@ func remembered(round finding.Round) []sentinel.Field {
 		return nil
 	}
 	return sentinel.IDFields(fixedField, round.Fixed)
+}
+
+// recorded puts into the result what is open by the role's record, when no model is
+// asked: without a further request, as far as the record's text says it.
+func (r *run) recorded(st state, cur escalation.Record) {
+	waived := st.log.Dismissals(r.set.Role)
+	text := escalation.Recorded(cur).Body.Text
+	if cur.Edited {
+		text = ""
+	}
+	r.result.Findings = results(finding.Remembered(text, cur.Sentinel, func(id string) bool { return waived.Whole || waived.IDs[id] }))
 }

@@ -197,7 +197,11 @@ func text(r reviewer.Result) string {
 	if r.Headline != "" {
 		fmt.Fprintf(&b, "%s\n", printable(strings.ReplaceAll(r.Headline, "**", "")))
 	} else {
-		fmt.Fprintf(&b, "%s: %s\n", r.Role, r.Outcome)
+		open := ""
+		if n := r.Counted(); n > 0 {
+			open = " · " + finding.Count(n, "finding", "findings") + " open"
+		}
+		fmt.Fprintf(&b, "%s: %s%s\n", r.Role, r.Outcome, open)
 	}
 	for _, f := range r.Findings {
 		place := placeOf(f.Path, f.Line)
