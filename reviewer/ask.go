@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sourcegraph/conc/pool"
 
+	"review-bot/escalation"
 	"review-bot/prompts"
 	"review-bot/reviewer/budget"
 	"review-bot/reviewer/diff"
@@ -226,6 +228,19 @@ func unnumbered(findings []prompts.Finding) {
 			findings[i].Line, findings[i].EndLine = 0, 0
 		}
 	}
+}
+
+// spentField is the sentinel's field that holds how many tokens the role has spent on
+// the pull request so far. What runs spent that failed isn't in it.
+const spentField = "spent"
+
+func spentBefore(log escalation.Log, role string) int {
+	cur, _ := log.Current(role)
+	n, err := strconv.Atoi(field(cur.Sentinel, spentField))
+	if err != nil {
+		return 0 // an earlier release's
+	}
+	return n
 }
 
 // clean masks secrets in what the model said, before any of it is published,

@@ -323,3 +323,21 @@ func TestFindingsInFilesWithOddNames(t *testing.T) {
 		}
 	}
 }
+
+// A pull request that bloats itself isn't paid for without end.
+func TestTokensPerPullRequest(t *testing.T) {
+	s := newStory(t, forgetest.Options{Protection: &forgetest.Protection{RequiredApprovals: 1, BlockOnRejected: true}})
+	bounded := func(set *reviewer.Settings) { set.MaxSpent = 2000 } // a request takes 1,010 here
+	for i, want := range []escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Capped, escalation.Capped} {
+		s.forge.Push("author", map[string]string{"x.go": numbered("push "+strings.Repeat("x", i), 3)})
+		if r := s.mustRun(bounded); r.Outcome != want {
+			t.Errorf("push %d: %s, want %s: %q", i, r.Outcome, want, r.Notes)
+		}
+	}
+	if ok, why := s.forge.Mergeable(); len(s.asked) != 2 || ok {
+		t.Errorf("%d model calls, mergeable %t %s", len(s.asked), ok, why)
+	}
+	if r := s.mustRun(); r.Outcome == escalation.Capped || len(s.asked) != 3 {
+		t.Errorf("without a bound: %s, %d model calls", r.Outcome, len(s.asked))
+	}
+}

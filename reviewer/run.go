@@ -88,6 +88,12 @@ func (r *run) review(ctx context.Context) error {
 		return err
 	}
 	r.seen = nil
+	if spent := spentBefore(st.log, r.set.Role); r.set.MaxSpent > 0 && spent >= r.set.MaxSpent && !r.set.Force {
+		r.result.Outcome = escalation.Capped
+		r.note("%s has spent %s tokens on this pull request, and %s are the most: no model was asked; raise --max-tokens-per-pr, or review it by hand",
+			r.set.Role, thousands(spent), thousands(r.set.MaxSpent))
+		return nil
+	}
 	m, err := r.gather(ctx, &st)
 	if moved := new(movedError); errors.As(err, &moved) {
 		r.result.Outcome = escalation.HeadMoved

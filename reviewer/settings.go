@@ -30,6 +30,7 @@ type Settings struct {
 	MaxCalls     int      // requests to the model, for a diff that doesn't fit into one
 	MaxRounds    int      // heads at which the role requests changes, before it only follows up; 0: no limit
 	MaxFollowUps int      // heads that the role looks at after that; 0: no limit
+	MaxSpent     int      // tokens that the role may spend on the pull request, all rounds together; 0: no limit
 	Operators    []string // accounts that the hand-off calls
 	Price        Price
 	Advisory     bool

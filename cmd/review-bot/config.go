@@ -169,6 +169,7 @@ func (c *reviewCmd) complete(s config.Section, file string, from origins) {
 	fill(f, "price-out", &c.PriceOut, s.PriceOut)
 	fillPointer(f, "max-rounds", &c.MaxRounds, s.MaxRounds)
 	fillPointer(f, "max-follow-ups", &c.MaxFollowUps, s.MaxFollowUps)
+	fillPointer(f, "max-tokens-per-pr", &c.MaxTokensPerPR, s.MaxTokensPerPR)
 	fillPointer(f, "max-input-tokens", &c.MaxInputTokens, s.MaxInputTokens)
 	fillPointer(f, "max-calls", &c.MaxCalls, s.MaxCalls)
 	fillPointer(f, "block-on", &c.BlockOn, s.BlockOn)
@@ -220,7 +221,7 @@ func (c *configuration) rows(cmd reviewCmd, set reviewer.Settings, from origins)
 		{flag: "guidelines", Value: guidelines}, {flag: "block-on", Value: set.BlockOn}, {flag: "inline", Value: set.Inline}, {flag: "ignore", Value: set.Ignore},
 		{flag: "advisory", Value: set.Advisory}, {flag: "review-drafts", Value: set.ReviewDrafts}, {flag: "no-approve", Value: set.NoApprove},
 		{flag: "repost-stale", Value: set.RepostStale}, {flag: "siblings", Value: set.Siblings}, {flag: "operators", Value: set.Operators},
-		{flag: "max-rounds", Value: set.MaxRounds}, {flag: "max-follow-ups", Value: set.MaxFollowUps}, {flag: "max-input-tokens", Value: set.MaxTokens}, {flag: "max-calls", Value: set.MaxCalls},
+		{flag: "max-rounds", Value: set.MaxRounds}, {flag: "max-follow-ups", Value: set.MaxFollowUps}, {flag: "max-tokens-per-pr", Value: set.MaxSpent}, {flag: "max-input-tokens", Value: set.MaxTokens}, {flag: "max-calls", Value: set.MaxCalls},
 		{flag: "price-in", Value: set.Price.In}, {flag: "price-out", Value: set.Price.Out},
 		{flag: "lock", Value: string(cmp.Or(cmd.Lock, "on"))}, {flag: "lock-reaction", Value: cmp.Or(cmd.LockReaction, reviewer.DefaultLock)},
 		{flag: "config", Value: cmp.Or(cmd.Config, config.DefaultPath)},

@@ -40,6 +40,7 @@ type reviewCmd struct {
 	Force        bool              `help:"Ask the model, even if the same question about the same head is answered already."`
 
 	MaxRounds      *int          `help:"How many heads the role requests changes at before it only follows up, which raises nothing minor any more; 0: no limit; default 3." placeholder:"N"`
+	MaxTokensPerPR *int          `name:"max-tokens-per-pr" help:"How many tokens the role may spend on a pull request, all rounds together: over it no model is asked; 0: no limit; default 0." placeholder:"N"`
 	MaxFollowUps   *int          `help:"How many pushes the role still looks at after --max-rounds; 0: no limit; default 10." placeholder:"N"`
 	Operators      []string      `help:"Accounts that the hand-off comment calls; default: nobody." placeholder:"LOGIN,…"`
 	MaxInputTokens *int          `help:"Most tokens of one request to the model; a longer diff is split; default 100000." placeholder:"N"`
@@ -140,6 +141,7 @@ func (c *reviewCmd) settings(in inputs) (set reviewer.Settings, err error) {
 	}{
 		{"--max-rounds", c.MaxRounds, 0, reviewer.DefaultMaxRounds, &set.MaxRounds},
 		{"--max-follow-ups", c.MaxFollowUps, 0, reviewer.DefaultMaxFollowUps, &set.MaxFollowUps},
+		{"--max-tokens-per-pr", c.MaxTokensPerPR, 0, 0, &set.MaxSpent},
 		{"--max-input-tokens", c.MaxInputTokens, config.MinInputTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
 		{"--max-calls", c.MaxCalls, 1, reviewer.DefaultMaxCalls, &set.MaxCalls},
 	} {

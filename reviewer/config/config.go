@@ -74,6 +74,7 @@ type Section struct {
 	Ignore         At[[]string] // globs
 	MaxRounds      At[int]
 	MaxFollowUps   At[int]
+	MaxTokensPerPR At[int]
 	MaxInputTokens At[int]
 	MaxCalls       At[int]
 	PriceIn        At[float64]

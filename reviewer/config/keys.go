@@ -44,6 +44,7 @@ var keys = table[Section]{
 	define("max_follow_ups", number(0), func(s *Section) *At[int] { return &s.MaxFollowUps }),
 	define("max_input_tokens", number(MinInputTokens), func(s *Section) *At[int] { return &s.MaxInputTokens }),
 	define("max_rounds", number(0), func(s *Section) *At[int] { return &s.MaxRounds }),
+	define("max_tokens_per_pr", number(0), func(s *Section) *At[int] { return &s.MaxTokensPerPR }),
 	define("model", text(), func(s *Section) *At[string] { return &s.Model }),
 	define("no_approve", boolean, func(s *Section) *At[bool] { return &s.NoApprove }),
 	define("operators", list("alice", login), func(s *Section) *At[[]string] { return &s.Operators }),

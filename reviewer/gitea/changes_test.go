@@ -149,7 +149,9 @@ func TestChangesFolderByFolder(t *testing.T) {
 }
 
 func TestHeadRef(t *testing.T) {
-	ref := func(name, sha string) string { return fmt.Sprintf(`{"ref":%q,"object":{"sha":%q,"type":"commit"}}`, name, sha) }
+	ref := func(name, sha string) string {
+		return fmt.Sprintf(`{"ref":%q,"object":{"sha":%q,"type":"commit"}}`, name, sha)
+	}
 	right := ref("refs/pull/42/head", other)
 	for answer, unsupported := range map[string]bool{
 		"[" + right + "]": false, right: false, "[" + ref("refs/pull/42/head2", commit) + "," + right + "]": false,
