@@ -3,6 +3,7 @@ package forgetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,7 +97,7 @@ var changeFacts = []fact{
 		l.refused(err, errNotCommit.Error())
 	}},
 	{"the diff is of the commit that the ref names, which is the head once the server is done", approving(), func(l *lab) {
-		for range 2 {
+		for i := range 2 {
 			for _, who := range []string{"bot", "outsider"} {
 				ref, err := l.As(who).HeadRef(l.Context())
 				l.must(err)
@@ -104,7 +105,7 @@ var changeFacts = []fact{
 					l.Errorf("%s: the ref names %s, the head is %s", who, ref, head)
 				}
 			}
-			l.Push("author", map[string]string{"x": "x\n"})
+			l.Push("author", map[string]string{"x": fmt.Sprintln(i)})
 		}
 	}},
 	{"how many commits one has that another hasn't", approving(), func(l *lab) {
