@@ -219,3 +219,45 @@ func TestTarget(t *testing.T) {
 		t.Errorf("the checks are %v", states)
 	}
 }
+
+// Approved, then a push that no role can judge: the accounts take their approvals back.
+// Each request for that starts a run, which starts no other.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	s := newStage(t, func(modeltest.Request) modeltest.Reply {
+		if broken.Load() {
+			return modeltest.Fail(http.StatusBadRequest, "no such model")
+		}
+		return answer()
+	})
+	pull := s.open(t, giteatest.Files(map[string]string{"a.go": "package app\n"}))
+	s.success(t, pull.Head)
+	broken.Store(true)
+	sha := s.repo.Commit(t, "topic", "", giteatest.Files(map[string]string{"a.go": "package app\n\nvar b int\n"}), "on")
+	run := s.ended(t, sha)
+	if run.Conclusion != "failure" {
+		t.Errorf("the run that can't judge is a %s", run.Conclusion)
+	}
+	// One for each account.
+	s.await(t, "runs for the accounts' own requests", func() bool { return len(s.repo.Runs(t, "")) >= 4 })
+	asked := s.model.Count()
+	s.quiet(t, 20*time.Second)
+	if n := len(s.repo.Runs(t, "")); n != 4 {
+		t.Errorf("there were %d runs, want 4", n)
+	}
+	if n := s.model.Count() - asked; n != 0 {
+		t.Errorf("the runs that the accounts started asked the model %d times", n)
+	}
+	for _, account := range []*giteatest.User{s.gpt, s.sonnet} {
+		if last := latest(t, pull, account); last.State == "APPROVED" && last.Official {
+			t.Errorf("%s still approves: %+v", account.Name, last)
+		}
+	}
+	for _, role := range roles {
+		s.repo.SetStatus(t, sha, check(role), "success")
+	}
+	if status, message := pull.TryMerge(t, s.owner); status != http.StatusMethodNotAllowed {
+		t.Errorf("merging is answered %d %q", status, message)
+	}
+}
