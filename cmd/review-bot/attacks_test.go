@@ -776,7 +776,8 @@ func (p *play) settles(s attackSettle) {
 	if s.Triage == nil {
 		args = append(args, "--detached")
 	} else {
-		args = append(args, "--triage", p.written(map[string]any{"threads": p.named(s.Triage)}))
+		scan := map[string]any{"head": p.pull.State(p.T).Head.SHA, "count": len(s.Triage), "complete": true}
+		args = append(args, "--triage", p.written(map[string]any{"scan": scan, "threads": p.named(s.Triage)}))
 	}
 	if s.Apply {
 		args = append(args, "--apply")
