@@ -231,7 +231,7 @@ func TestEditedByAPersonLongAgo(t *testing.T) {
 			t.Fatalf("at commit %d the second review says\n%s\nand said before\n%s", commit, s.rows[1].text, second)
 		}
 	}
-	st.settled(t, open)
+	st.gates(t, "APPROVED")
 }
 
 // superseded is the text of a review that says by which it was replaced, else "".
