@@ -164,5 +164,6 @@ func (p *play) rewrite(w attackWords) {
 	if w.Which == "first" {
 		row = s.rows[0]
 	}
+	p.rewritten = true
 	p.edit(p.T, p.arena.person(p.T, w.By), row.comment(), w.Say+"\n\n"+row.text)
 }

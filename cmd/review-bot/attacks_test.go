@@ -139,6 +139,8 @@ type play struct {
 	faulty []*attackFault
 	mu     sync.Mutex // of late and faulty, which the proxy's hook uses
 	faults []string
+
+	rewritten bool // a person has edited a review
 }
 
 // over ends a case that can't go on.
@@ -174,7 +176,10 @@ func (c attackCase) play(t *testing.T) (faults []string) {
 	}
 	for _, st := range p.pulls {
 		for _, fault := range st.look(t).disquiet() {
-			p.fault("%s", fault)
+			// A text that a person has edited is left as it is, and its sentinel with it.
+			if !p.rewritten || !strings.HasSuffix(fault, " current records") {
+				p.fault("%s", fault)
+			}
 		}
 	}
 	return p.faults
