@@ -55,7 +55,8 @@ func newArena(t *testing.T) *arena {
 	}})
 	a.root = a.repo.SHA(t, "main")
 	a.quickHooks(t)
-	srv.Call(t, a.owner.Token, http.MethodPatch, a.api(""), map[string]any{"has_actions": false, "has_wiki": false, "has_projects": false}, nil)
+	without := map[string]any{"has_actions": false, "has_wiki": false, "has_projects": false}
+	srv.Call(t, a.owner.Token, http.MethodPatch, a.api(""), without, nil)
 	for user, permission := range map[*giteatest.User]string{
 		a.bot: "write", a.second: "write", a.author: "write", a.writer: "write", a.maintainer: "admin",
 	} {
@@ -77,7 +78,8 @@ func newArena(t *testing.T) *arena {
 func (a *arena) person(t *testing.T, name string) *giteatest.User {
 	t.Helper()
 	u := map[string]*giteatest.User{
-		"owner": a.owner, "bot": a.bot, "second": a.second, "maintainer": a.maintainer, "author": a.author, "writer": a.writer, "outsider": a.outsider,
+		"owner": a.owner, "bot": a.bot, "second": a.second, "maintainer": a.maintainer,
+		"author": a.author, "writer": a.writer, "outsider": a.outsider,
 	}[name]
 	if u == nil {
 		t.Fatalf("nobody is called %q", name)
@@ -104,7 +106,8 @@ func (a *arena) git(t *testing.T, u *giteatest.User, stdin []byte, args ...strin
 	cmd.Dir = a.repo.Dir()
 	cmd.Env = append(os.Environ(),
 		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
-		"GIT_COMMITTER_NAME="+u.Name, "GIT_COMMITTER_EMAIL="+u.Email(), "GIT_AUTHOR_NAME="+u.Name, "GIT_AUTHOR_EMAIL="+u.Email(),
+		"GIT_COMMITTER_NAME="+u.Name, "GIT_COMMITTER_EMAIL="+u.Email(),
+		"GIT_AUTHOR_NAME="+u.Name, "GIT_AUTHOR_EMAIL="+u.Email(),
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: Basic "+login,
 		"GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0",
 	)

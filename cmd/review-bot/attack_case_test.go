@@ -132,7 +132,7 @@ type attackEvent struct {
 
 // attackModel is how a model answers. The default is an honest one.
 type attackModel struct {
-	Finds    []string          `yaml:"finds"`    // reports each added line, and each name, with one of these texts; default EVIL
+	Finds    []string          `yaml:"finds"`    // reports each added line and name with one of these; default EVIL
 	Severity string            `yaml:"severity"` // of what it finds; default high
 	Keep     []string          `yaml:"keep"`     // which earlier findings it keeps, by their words; default all; [none]
 	Closed   map[string]string `yaml:"closed"`   // "path:line" that fixes the earlier finding with these words
@@ -174,11 +174,8 @@ type attackReview struct {
 
 // attackCrowd is a review each of many accounts.
 type attackCrowd struct {
-	Accounts int    `yaml:"accounts"`
-	Body     string `yaml:"body"`
-	Event    string `yaml:"event"`
-	Comments int    `yaml:"comments"`
-	Path     string `yaml:"path"`
+	Accounts int          `yaml:"accounts"`
+	Review   attackReview `yaml:"review"`
 }
 
 type attackPerson struct {

@@ -175,7 +175,12 @@ func (f *faultStage) run(m *attackModel, args ...string) ended {
 		m.Keep = []string{"nothing of it"}
 	}
 	w := attackModelServer(f.T, m)
-	return f.stage.job(w.Server, "logic").with("GITHUB_ACTIONS", "true").with("REVIEW_BOT_MAX_ROUNDS", "0").run(f.T, args...)
+	return f.job(w.Server).run(f.T, args...)
+}
+
+// job is one in a runner, which isn't at its end after some rounds.
+func (f *faultStage) job(m *modeltest.Server) job {
+	return f.stage.job(m, "logic").with("GITHUB_ACTIONS", "true").with("REVIEW_BOT_MAX_ROUNDS", "0")
 }
 
 // undisturbed has a run do what it must.
@@ -183,7 +188,8 @@ func (f *faultStage) undisturbed() {
 	f.Helper()
 	e := f.run(&attackModel{}, "--lock-expire", "1s")
 	if s := f.look(f.T); e.status != 0 || s.gate() != f.wanted() || len(s.disquiet()) > 0 {
-		f.Fatalf("undisturbed: exit status %d, gate {%s}, want {%s}; %q\n%s\n%s", e.status, s.gate(), f.wanted(), s.disquiet(), e.stderr, s)
+		f.Fatalf("undisturbed: exit status %d, gate {%s}, want {%s}; %q\n%s\n%s",
+			e.status, s.gate(), f.wanted(), s.disquiet(), e.stderr, s)
 	}
 }
 
@@ -273,7 +279,7 @@ func TestFaultsOfTheModel(t *testing.T) {
 		}
 		f.before(turnsEvil)
 		srv := model(t, modeltest.ByMatch(modeltest.Match{Reply: reply}))
-		j := f.stage.job(srv, "logic").with("GITHUB_ACTIONS", "true").with("REVIEW_BOT_MAX_ROUNDS", "0")
+		j := f.job(srv)
 		if name == "refused" {
 			j = j.with("OPENAI_BASE_URL", gone.URL())
 		}

@@ -17,7 +17,7 @@ func (p *play) persons(s attackStep) {
 		p.reviews(*s.Review)
 	case s.Crowd != nil:
 		for _, u := range p.arena.people(p.T, s.Crowd.Accounts) {
-			p.review(u, attackReview{Event: s.Crowd.Event, Body: s.Crowd.Body, Comments: s.Crowd.Comments, Path: s.Crowd.Path})
+			p.review(u, s.Crowd.Review)
 		}
 	case s.Request != nil:
 		p.requests(http.MethodPost, *s.Request)
@@ -91,7 +91,8 @@ func (p *play) review(as *giteatest.User, r attackReview) {
 		if path == "" {
 			path = "app.go"
 		}
-		in.Comments = append(in.Comments, giteatest.CommentInput{Path: path, NewPosition: 1, Body: fmt.Sprintf("point %d", i)})
+		text := fmt.Sprintf("point %d", i)
+		in.Comments = append(in.Comments, giteatest.CommentInput{Path: path, NewPosition: 1, Body: text})
 	}
 	status, message := p.srv.Status(p.T, as.Token, http.MethodPost, p.pull.ReviewsPath(), in, nil)
 	if status >= 300 && !r.Refused {
@@ -106,9 +107,10 @@ func (p *play) requests(method string, r attackPerson) {
 	if r.Of != "" {
 		of = p.arena.person(p.T, r.Of)
 	}
+	by, body := p.arena.person(p.T, r.By), map[string]any{"reviewers": []string{of.Name}}
 	for range max(r.Times, 1) {
-		path := fmt.Sprintf("/pulls/%d/requested_reviewers", p.pull.Index)
-		status, message := p.srv.Status(p.T, p.arena.person(p.T, r.By).Token, method, p.api("%s", path), map[string]any{"reviewers": []string{of.Name}}, nil)
+		path := p.api("/pulls/%d/requested_reviewers", p.pull.Index)
+		status, message := p.srv.Status(p.T, by.Token, method, path, body, nil)
 		if status >= 300 && !r.Refused {
 			p.Fatalf("%s of %s by %s: %d %s", method, of.Name, r.By, status, message)
 		}
@@ -131,7 +133,8 @@ func (p *play) dismiss(r attackPerson) {
 
 func (p *play) state(by, state string) {
 	p.Helper()
-	p.call(p.arena.person(p.T, by), http.MethodPatch, fmt.Sprintf("/pulls/%d", p.pull.Index), map[string]any{"state": state})
+	path := fmt.Sprintf("/pulls/%d", p.pull.Index)
+	p.call(p.arena.person(p.T, by), http.MethodPatch, path, map[string]any{"state": state})
 }
 
 // describe edits title and description.

@@ -23,8 +23,8 @@ import (
 )
 
 // Environment variables of the tests: which attacks are run (a regular expression for their
-// names; without it the quick ones), and a program to run them against instead of this one, an older release: then each case
-// must end as its line `before` says.
+// names; without it the quick ones), and a program to run them against instead of this one, an
+// older release: then each case must end as its line `before` says.
 const (
 	attacksVariable = "REVIEW_BOT_ATTACKS"
 	programVariable = "REVIEW_BOT_ATTACK_PROGRAM"
@@ -39,7 +39,10 @@ func TestAttacks(t *testing.T) {
 	selected := regexp.MustCompile(os.Getenv(attacksVariable))
 	newArena(t)
 	for _, c := range cases {
-		if len(c.Steps) == 0 || !selected.MatchString(c.name) || selected.String() == "" && (!c.Quick || c.Until != "") {
+		if len(c.Steps) == 0 || !selected.MatchString(c.name) {
+			continue
+		}
+		if selected.String() == "" && (!c.Quick || c.Until != "") {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -60,7 +63,7 @@ func (c attackCase) verdict(t *testing.T, faults []string) {
 	switch {
 	case os.Getenv(programVariable) != "":
 		if (len(faults) > 0) != (before == "fails") {
-			t.Errorf("%s: with %s the case says %q, and these are the faults:\n%s", c.Title, os.Getenv(programVariable), c.Before, text)
+			t.Errorf("%s: the case says %q of the program before, and these are its faults:\n%s", c.Title, c.Before, text)
 		} else {
 			t.Logf("as it was: %s\n%s", c.Before, text)
 		}
@@ -86,7 +89,7 @@ func TestAttackCorpus(t *testing.T) {
 		}
 		before, why, _ := strings.Cut(c.Before, ":")
 		if c.Title == "" || before != "fails" && (before != "holds" || strings.TrimSpace(why) == "") {
-			t.Errorf("%s: want a title, and before: fails, or holds with the reason; got %q, %q", c.name, c.Title, c.Before)
+			t.Errorf("%s: want a title, and before: fails, or holds and why; got %q, %q", c.name, c.Title, c.Before)
 		}
 		if len(c.Steps) == 0 && c.Elsewhere == "" {
 			t.Errorf("%s has no steps", c.name)
@@ -150,8 +153,8 @@ func newPlay(t *testing.T, c attackCase) *play {
 	t.Helper()
 	a := newArena(t)
 	return &play{
-		attackCase: c, arena: a, stage: stage{site: a.site}, T: t, branch: map[string]string{}, tips: map[string]string{},
-		diffs: map[string]string{}, forks: map[string]bool{}, dir: t.TempDir(),
+		attackCase: c, arena: a, stage: stage{site: a.site}, T: t, dir: t.TempDir(),
+		branch: map[string]string{}, tips: map[string]string{}, diffs: map[string]string{}, forks: map[string]bool{},
 	}
 }
 
@@ -404,9 +407,10 @@ func (p *play) hook(r *giteatest.Request) *giteatest.Fault {
 		case f.Cut:
 			return &giteatest.Fault{CutBefore: true}
 		case f.Gzip > 0:
-			return &giteatest.Fault{Status: http.StatusOK, Header: http.Header{"Content-Encoding": {"gzip"}}, Body: string(compressed(f.Gzip))}
+			header := http.Header{"Content-Encoding": {"gzip"}}
+			return &giteatest.Fault{Status: http.StatusOK, Header: header, Body: string(compressed(f.Gzip))}
 		default:
-			return &giteatest.Fault{Status: f.Status, Body: f.Body, Header: http.Header{"Content-Type": {"application/json"}}}
+			return &giteatest.Fault{Status: f.Status, Body: f.Body, Header: inJSON}
 		}
 	}
 	return nil
@@ -425,18 +429,18 @@ func (p *play) stale(r *giteatest.Request) *giteatest.Fault {
 				p.late = nil
 			}
 		}
-		return &giteatest.Fault{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: p.diffs[p.head(l.Shows)]}
+		header := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+		return &giteatest.Fault{Status: http.StatusOK, Header: header, Body: p.diffs[p.head(l.Shows)]}
 	case l.Ref && strings.HasSuffix(r.Path, fmt.Sprintf("/git/refs/pull/%d/head", p.pull.Index)):
-		body := fmt.Sprintf(`[{"ref":"refs/pull/%d/head","url":"","object":{"type":"commit","sha":%q,"url":""}}]`, p.pull.Index, p.head(l.Shows))
 		var text string
 		p.srv.Call(p.T, p.bot.Token, http.MethodGet, p.api("/git/refs/pull/%d/head", p.pull.Index), nil, &text)
-		if current := p.heads[len(p.heads)-1]; strings.Contains(text, current) {
-			body = strings.ReplaceAll(text, current, p.head(l.Shows))
-		}
-		return &giteatest.Fault{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
+		text = strings.ReplaceAll(text, p.pull.State(p.T).Head.SHA, p.head(l.Shows))
+		return &giteatest.Fault{Status: http.StatusOK, Header: inJSON, Body: text}
 	}
 	return nil
 }
+
+var inJSON = http.Header{"Content-Type": {"application/json"}}
 
 // runs has a job run, and looks at what it printed and what the model was asked.
 func (p *play) runs(r attackRun) {
@@ -548,7 +552,11 @@ func (p *play) judgeRun(r attackRun, e ended, w *witness, requests []giteatest.R
 	p.Helper()
 	job := fmt.Sprintf("%s %q: exit status %d\n%s%s", r.Role, args, e.status, indented(e.stdout), indented(e.stderr))
 	p.Log(job)
-	if want := r.Exit; len(want) > 0 && !slices.Contains(want, e.status) || len(want) == 0 && !slices.Contains([]int{0, 1, 3}, e.status) {
+	want := r.Exit
+	if len(want) == 0 {
+		want = []int{0, 1, 3}
+	}
+	if !slices.Contains(want, e.status) {
 		p.fault("%s  want the exit status %v", job, want)
 	}
 	if lines := e.obeyed(); len(lines) > 0 {
@@ -626,7 +634,7 @@ func (p *play) expects(want attackExpect) {
 		p.contains("the review", p.current(s, want.Role), want.Body, want.NotBody)
 	}
 	p.contains("what the account published", s.published(), want.Said, nil)
-	p.contains("what the account published, without invisible characters", visibleOnly(s.published()), nil, want.NotSaid)
+	p.contains("what a reader sees of that", visibleOnly(s.published()), nil, want.NotSaid)
 	p.handOffs(s, want)
 	if want.Replaced {
 		p.superseded(s)
@@ -693,7 +701,8 @@ func (p *play) handOffs(s standing, want attackExpect) {
 		return
 	}
 	for _, r := range s.rows {
-		if r.State == "REQUEST_CHANGES" && r.Official && !r.Dismissed && strings.Contains(texts[len(texts)-1], r.HTMLURL) {
+		gates := r.State == "REQUEST_CHANGES" && r.Official && !r.Dismissed
+		if gates && strings.Contains(texts[len(texts)-1], r.HTMLURL) {
 			return
 		}
 	}
@@ -768,7 +777,8 @@ func (p *play) gate(s standing, want string) {
 	}
 	p.pull.Review(p.T, p.maintainer, giteatest.ReviewInput{Event: "APPROVED"})
 	status, message = p.pull.TryMerge(p.T, p.maintainer)
-	if want == blocked && (status != http.StatusMethodNotAllowed || message != "There are requested changes") || want == waiting && status != http.StatusOK {
+	refused := status == http.StatusMethodNotAllowed && message == "There are requested changes"
+	if want == blocked && !refused || want == waiting && status != http.StatusOK {
 		p.fault("with a person's approval merging answers %d %s, want %s", status, message, want)
 	}
 }
@@ -776,7 +786,8 @@ func (p *play) gate(s standing, want string) {
 // settles runs the command settle as a person's or an agent's.
 func (p *play) settles(s attackSettle) {
 	p.Helper()
-	j := p.stage.job(model(p.T, modeltest.Sequence()), "").with("GITEA_TOKEN", p.arena.person(p.T, s.By).Token).with("GITHUB_SERVER_URL", p.srv.URL)
+	by := p.arena.person(p.T, s.By)
+	j := p.stage.job(model(p.T, modeltest.Sequence()), "").with("GITEA_TOKEN", by.Token).with("GITHUB_SERVER_URL", p.srv.URL)
 	args := []string{"settle", "--payload", p.written(map[string]any{"items": p.named(s.Items)})}
 	if s.Triage == nil {
 		args = append(args, "--detached")
