@@ -127,7 +127,7 @@ func (r *run) followUp(st state, f followed, c counted, v escalation.Verdict, op
 	case handed:
 		fields = append(fields, sentinel.Field{Key: handedField, Value: "1"})
 	case f.n > 0 && c.rounded(v.Own) == sentinel.RequestChanges:
-		r.handover = r.handingOver(st.log, v.Round, f.n, open)
+		r.handover = r.handingOver(st, v.Round, f.n, open)
 	}
 	return fields
 }

@@ -33,11 +33,11 @@ func (r *run) handsOver(log escalation.Log) bool {
 }
 
 // handingOver is the comment by which the role hands over.
-func (r *run) handingOver(log escalation.Log, rounds, followUps int, open []finding.Finding) *escalation.Handover {
+func (r *run) handingOver(st state, rounds, followUps int, open []finding.Finding) *escalation.Handover {
 	h := finding.Handover{
-		Role: r.set.Role, Rounds: rounds, FollowUps: followUps, MaxFollowUps: r.set.MaxFollowUps, Operators: r.set.Operators, Open: open,
+		Role: r.set.Role, Rounds: rounds, FollowUps: followUps, MaxFollowUps: r.set.MaxFollowUps, Operators: r.set.Operators, Open: open, Pull: st.pull.URL,
 	}
-	return &escalation.Handover{Mark: r.handoff(log), Text: h.Text}
+	return &escalation.Handover{Mark: r.handoff(st.log), Text: h.Text}
 }
 
 // open are the role's findings that are open as things are now, but for those
@@ -69,7 +69,7 @@ func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 		if err != nil {
 			return err
 		}
-		cfg.Handoff = r.handingOver(st.log, rounds, followUps, open)
+		cfg.Handoff = r.handingOver(st, rounds, followUps, open)
 	}
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)
 	plan := newPlan(action, asks, nil)

@@ -163,7 +163,7 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 		if err != nil {
 			return false, err
 		}
-		r.handover = r.handingOver(st.log, st.log.Rounds(r.set.Role), st.log.FollowUps(r.set.Role), open)
+		r.handover = r.handingOver(*st, st.log.Rounds(r.set.Role), st.log.FollowUps(r.set.Role), open)
 	}
 	r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
 	r.recorded(*st, cur)

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ type Handover struct {
 	MaxFollowUps int      // 0: no limit
 	Operators    []string // accounts to be called; none: nobody is pinged
 	Open         []Finding
+	Pull         string // address of the pull request's page; "" leaves findings that have no conversation yet unlinked
 }
 
 // Text is the comment, without its marker. review is the address of the review that
@@ -63,7 +65,7 @@ func (h Handover) open() string {
 	b.WriteString("Still open:\n\n")
 	room := maxTable
 	for i, f := range open {
-		title := linked(f.title(), f.URL)
+		title := linked(f.title(), cmp.Or(f.URL, Report{Pull: h.Pull}.conversation(f)))
 		row := strings.TrimSuffix(fmt.Sprintf("- %s · %s · %s", f.standing(), title, untrusted.CodeSpan(location(f))), " · ") + "\n"
 		if room -= utf8.RuneCountInString(row); i == maxRows || room < 0 {
 			fmt.Fprintf(&b, "- and %d more\n", len(open)-i)
