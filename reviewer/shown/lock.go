@@ -34,11 +34,16 @@ var manifests = map[string][]string{
 	".terraform.lock.hcl": {"main.tf", "versions.tf", "terraform.tf", "providers.tf"},
 }
 
-// isLock reports whether only some lines of a file need be shown: it has a lock file's name, is an ordinary
-// file, and the base branch has what it is made from.
+// maybeLock reports whether an ordinary file has a lock file's name.
+func (b Base) maybeLock(f diff.File) bool {
+	return !f.Binary && f.NewMode == regular && !b.Rules.Asked(f.Path) && manifests[path.Base(f.Path)] != nil
+}
+
+// isLock reports whether only some lines of a file need be shown: it is a lock file, and the base branch has
+// what it is made from.
 func (b Base) isLock(f diff.File) bool {
 	dir, name := path.Split(f.Path)
-	return b.Has != nil && !f.Binary && f.NewMode == regular && !b.Rules.Asked(f.Path) &&
+	return b.Has != nil && b.maybeLock(f) &&
 		slices.ContainsFunc(manifests[name], func(m string) bool { return b.Has(dir + m) })
 }
 

@@ -69,7 +69,7 @@ type Base struct {
 type Versions struct{ Old, New map[string][]byte }
 
 // Wanted returns the paths of the contents that decide about files: at the merge base and at the head.
-// Neither has more than MaxFiles.
+// Neither has more than MaxFiles. Has needn't be known yet.
 func (b Base) Wanted(files []diff.File) (old, current []string) {
 	for _, f := range files {
 		o, c := b.needs(f)
@@ -92,7 +92,7 @@ func (b Base) needs(f diff.File) (old, current bool) {
 		return had && checkers[extension(f.Path)] == nil, true
 	case b.uncovered(f):
 		return false, true
-	case b.isLock(f), b.maybeGenerated(f):
+	case b.maybeLock(f), b.maybeGenerated(f):
 		return had, false
 	default:
 		return false, false
@@ -323,8 +323,7 @@ func (b Base) bulk(files []diff.File) map[string]bool {
 	lines := map[string]int{}
 	for _, f := range files {
 		usual := ignore.Usual(f.Path)
-		_, lock := manifests[path.Base(f.Path)]
-		decided := lock || b.Rules.Asked(f.Path) || b.Rules.Why(f.Path) != "" || packed(f) || f.Status == diff.Deleted
+		decided := b.maybeLock(f) || b.Rules.Asked(f.Path) || b.Rules.Why(f.Path) != "" || packed(f) || f.Status == diff.Deleted
 		if !decided {
 			lines[usual] += f.Added + f.Deleted
 		}

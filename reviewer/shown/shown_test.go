@@ -68,7 +68,7 @@ func classify(b Base, changes ...change) []File {
 	for _, c := range changes {
 		files = append(files, c.file())
 	}
-	old, current := b.Wanted(files)
+	old, current := Base{Rules: b.Rules}.Wanted(files) // what the base branch has is read at the same time
 	v := Versions{Old: map[string][]byte{}, New: map[string][]byte{}}
 	for i, c := range changes {
 		if slices.Contains(old, files[i].OldPath) && c.before != nil && !c.unknown {
