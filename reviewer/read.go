@@ -101,6 +101,9 @@ func (r *run) readOnce(ctx context.Context, pull Pull) (whole wholeChange, late 
 	if errors.Is(setErr, ErrTooLarge) {
 		whole.unproven, setErr = "what the commits hold is too much to be listed, so it isn't known whether the server's diff is all of it", nil
 	}
+	if err := cmp.Or(setErr, baseErr); errors.Is(err, ErrNoCommit) {
+		return wholeChange{}, fmt.Sprintf("the repository hasn't got the head %.7s yet", pull.Head), nil // of a fork, say
+	}
 	if err := cmp.Or(dataErr, setErr, baseErr); err != nil {
 		return wholeChange{}, "", err
 	}

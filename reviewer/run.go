@@ -278,7 +278,11 @@ func (r *run) report(cfg *escalation.Config, d escalation.Done) {
 	case d.Outcome == escalation.OwnPull:
 		r.note("the account opened this pull request, so its review can't gate: the verdict is in the exit status only")
 	case d.Outcome == escalation.HeadMoved:
-		r.note("the pull request has a newer head: the run for it will review")
+		if d.Action.Outcome == escalation.HeadMoved && d.Action.Reason != "" {
+			r.note("%s: the run for that will review", d.Action.Reason)
+		} else {
+			r.note("the pull request has a newer head: the run for it will review")
+		}
 	case d.Outcome == escalation.Waived:
 		r.note("a person dismissed the block at this head: the account says neither yes nor no")
 	case d.Gate.Unofficial && !cfg.Advisory:

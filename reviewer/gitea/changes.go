@@ -27,7 +27,7 @@ func (c *Client) HeadRef(ctx context.Context) (string, error) {
 	var answer json.RawMessage
 	if resp, _, err := c.get(ctx, c.path("/git/refs/%s", name), nil, &answer); err != nil {
 		if resp != nil && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed) {
-			err = reviewer.ErrUnsupported
+			err = c.orNoRepo(ctx, resp, err, reviewer.ErrUnsupported)
 		}
 		return "", c.explain(doing, "write:repository", resp, err)
 	}
@@ -53,6 +53,14 @@ func (c *Client) HeadRef(ctx context.Context) (string, error) {
 	return "", c.explain(doing, "", nil, reviewer.ErrUnsupported)
 }
 
+// orNoRepo is what an answer of 404 means, unless there is no such repository.
+func (c *Client) orNoRepo(ctx context.Context, resp *sdk.Response, err, means error) error {
+	if errors.Is(c.missing(ctx, resp, err), errNoRepo) {
+		return errNoRepo
+	}
+	return means
+}
+
 // Ahead counts the commits that lead to commit and not to base.
 func (c *Client) Ahead(ctx context.Context, base, commit string) (int, error) {
 	doing := fmt.Sprintf("counting the commits of %s that %.7s hasn't, at %.7s", c.repo(), base, commit)
@@ -66,7 +74,7 @@ func (c *Client) Ahead(ctx context.Context, base, commit string) (int, error) {
 	resp, total, err := c.get(ctx, c.path("/commits"), q, &list)
 	switch {
 	case err != nil && resp != nil && resp.StatusCode == http.StatusNotFound:
-		return 0, c.explain(doing, "write:repository", resp, reviewer.ErrNoCommit)
+		return 0, c.explain(doing, "write:repository", resp, c.orNoRepo(ctx, resp, err, reviewer.ErrNoCommit))
 	case err != nil:
 		return 0, c.explain(doing, "write:repository", resp, err)
 	case total < 0:

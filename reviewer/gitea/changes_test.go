@@ -158,11 +158,11 @@ func TestHeadRef(t *testing.T) {
 		"[]": true, "[" + ref("refs/pull/42/head2", commit) + "]": true, "[" + ref("refs/pull/42/head", "main") + "]": true, "": true,
 	} {
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-			if answer == "" {
+			if answer == "" && strings.Contains(r.URL.Path, "/git/refs/") {
 				status(http.StatusNotFound, plainGone)(w, r)
 				return
 			}
-			fmt.Fprint(w, answer)
+			fmt.Fprint(w, cmp.Or(answer, "{}"))
 		})
 		got, err := f.client().HeadRef(t.Context())
 		if unsupported != errors.Is(err, reviewer.ErrUnsupported) || !unsupported && (err != nil || got != other) {

@@ -153,7 +153,7 @@ func (f fault) of(c call) (want expected, ok bool) {
 				want.next = "check --server (GITHUB_SERVER_URL): it is the address of the forge's front page"
 			case "File":
 				want.is = reviewer.ErrNoFile
-			case "Pull", "Tree", "Files", "Abilities", "Statuses", "Contains", "OpenPulls":
+			case "Pull", "Tree", "Changes", "HeadRef", "Ahead", "Files", "Abilities", "Statuses", "Contains", "OpenPulls":
 				// The repository answers 404, too, when it is asked which of the two isn't there.
 				want.next = "check --repo (GITHUB_REPOSITORY) and that the account may read the repository"
 			}
