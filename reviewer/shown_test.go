@@ -126,3 +126,16 @@ func (s *story) latest() string {
 	}
 	return text
 }
+
+// Nor is one that is in a file's name, though files are found by their names as they are.
+func TestNoTokenInANameIsPublished(t *testing.T) {
+	token := "ghp_" + strings.Repeat("aB3", 12)
+	s := newStory(t, forgetest.Options{Head: map[string]string{token + ".bin": "\x7fELF\x02\x01\x00\x00\x00\x00\x00\x00\x00", "ok.go": "package ok\n"}})
+	r := s.mustRun()
+	if text := s.latest(); strings.Contains(text, token[8:]) || strings.Count(text, "masked-github-token.bin") != 2 {
+		t.Errorf("%s", text)
+	}
+	if r.Own != sentinel.Comment || r.NotReviewed[0].Path != token+".bin" {
+		t.Errorf("own %s, %+v", r.Own, r.NotReviewed)
+	}
+}
