@@ -65,7 +65,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 				st.pull.RequestReview(t, st.maintainer, st.bot)
 			},
 			role: "logic", model: approves,
-			reads: 11, looks: 15, requests: 21, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
+			reads: 13, looks: 17, requests: 23, gate: [2]string{"", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name: "de-escalate",
@@ -291,7 +291,7 @@ func (p process) killedAfter(t *testing.T, st stage, n int) {
 // What differs from run to run.
 var (
 	hexID   = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
-	varying = regexp.MustCompile(` (run|mac|body|epoch|heard|given|owed|branch)=[0-9a-f/,-]+|· \d+ s ·|[\d.]+k? tokens in, [\d.]+k? out`)
+	varying = regexp.MustCompile(` (run|mac|body|epoch|heard|given|owed|branch|spent)=[0-9a-f/,-]+|· \d+ s ·|[\d.]+k? tokens in, [\d.]+k? out`)
 	address = regexp.MustCompile(`/pulls/\d+(/files#diff-[0-9a-f]+[LR]\d+|#issuecomment-\d+)?`)
 )
 
