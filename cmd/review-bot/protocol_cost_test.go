@@ -51,9 +51,9 @@ func TestRequestsPerRun(t *testing.T) {
 	run(approves, escalation.Patched, 21, "POST", "PATCH", "DELETE")
 	run(approves, escalation.Skipped, 4)
 	st.push(t, 3)
-	// Both minor findings are gone: the file that is named as the fix is read, two conversations
+	// Both minor findings are gone: the file that is named as the fix is read at both ends, two conversations
 	// are closed, that is noted, and read again.
-	run(blocks, escalation.Reposted, 29, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
+	run(blocks, escalation.Reposted, 30, "POST", "POST", "PATCH", "POST", "POST", "PATCH", "DELETE")
 	run(blocks, escalation.Skipped, 4)
 	st.settled(t, blocked)
 }

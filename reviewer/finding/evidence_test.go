@@ -74,16 +74,20 @@ func TestNothingClosesByItself(t *testing.T) {
 		closes  bool
 	}{
 		// The finding's own code.
-		"nothing changed":                   {nil, false},
-		"its line was changed":              {[]func(*Case){to(with("\tbad(a, c)")...)}, true},
-		"its line was deleted":              {[]func(*Case){to(with()...)}, true},
-		"only indented":                     {[]func(*Case){to(with("\t\tbad(a, b)")...)}, false},
-		"other white space within":          {[]func(*Case){to(with("\tbad(a,b)")...)}, false},
-		"broken up into two lines":          {[]func(*Case){to(with("\tbad(a,", "\t\tb)")...)}, false},
-		"a comment above it":                {[]func(*Case){to(with("\t// fixed", "\tbad(a, b)")...)}, false},
-		"the line above changed":            {[]func(*Case){to("func f() {", "\tuno()", "\tbad(a, b)", "\ttwo()", "}")}, false},
-		"moved down":                        {[]func(*Case){to("func f() {", "\tone()", "\ttwo()", "\tbad(a, b)", "}")}, false},
-		"deleted, and there again":          {[]func(*Case){to("func f() {", "\tuno()", "\tdos()", "\tbad(a, b)", "\ttres()", "}")}, false},
+		"nothing changed":          {nil, false},
+		"its line was changed":     {[]func(*Case){to(with("\tbad(a, c)")...)}, true},
+		"its line was deleted":     {[]func(*Case){to(with()...)}, true},
+		"only indented":            {[]func(*Case){to(with("\t\tbad(a, b)")...)}, false},
+		"other white space within": {[]func(*Case){to(with("\tbad(a,b)")...)}, false},
+		"broken up into two lines": {[]func(*Case){to(with("\tbad(a,", "\t\tb)")...)}, false},
+		"a comment above it":       {[]func(*Case){to(with("\t// fixed", "\tbad(a, b)")...)}, false},
+		"the line above changed":   {[]func(*Case){to("func f() {", "\tuno()", "\tbad(a, b)", "\ttwo()", "}")}, false},
+		"moved down":               {[]func(*Case){to("func f() {", "\tone()", "\ttwo()", "\tbad(a, b)", "}")}, false},
+		"deleted, and there again": {[]func(*Case){to("func f() {", "\tuno()", "\tdos()", "\tbad(a, b)", "\ttres()", "}")}, false},
+		"moved far down": {[]func(*Case){func(c *Case) {
+			far := slices.Concat(file, strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12"))
+			c.Earlier[0].Since = changedTo("f.go", far, slices.Concat(with("\tgood()"), far[5:], []string{"bad(a, b)"}))
+		}}, false},
 		"moved and indented":                {[]func(*Case){to("func f() {", "\tone()", "\ttwo()", "\tif x {", "\t\tbad( a,b )", "\t}", "}")}, false},
 		"the file is gone":                  {[]func(*Case){gone}, true},
 		"what became of it isn't known":     {[]func(*Case){unknown}, false},
@@ -154,7 +158,8 @@ func TestNothingClosesByItself(t *testing.T) {
 		"on the old side: there is another one": {[]func(*Case){onOld(with("", "\tbad(a, b)", ""), true), func(c *Case) {
 			c.Diff = pull(diff.Diff{Files: []diff.File{diff.Between("f.go", []byte(text(file...)), []byte(text(with()...)))}})
 		}}, false},
-		"on the old side: it isn't known": {[]func(*Case){onOld(file, false), unknown}, false},
+		"on the old side: neither there nor deleted": {[]func(*Case){onOld(with(), false)}, false},
+		"on the old side: it isn't known":            {[]func(*Case){onOld(file, false), unknown}, false},
 	} {
 		f := made("f.go", file, on("f.go", file, 3, "T"))[0]
 		c := Case{

@@ -240,6 +240,10 @@ func TestRepliesInRareCharactersAreBounded(t *testing.T) {
 	long.ID, long.Title, long.Place.Path = "00000002", strings.Repeat("𓂀", maxTitle), strings.Repeat("𓃭", 100)
 	huge := e
 	huge.ID, huge.Place.Path = "00000003", strings.Repeat("𓃭/", 2_000)
+	few := Feedback([]Earlier{e}, authorID, Space{Tokens: 20_000, Replies: 1_000, Count: counter.Count}, plain)
+	if _, theirs := fenced(t, few.Text); few.Left != len(e.Replies)-3 || len(theirs) != 5 { // the finding, the changes, both words of the author, one more
+		t.Errorf("%d replies are left out, %d texts are shown", few.Left, len(theirs))
+	}
 	for _, tokens := range []int{0, 100, 1_000, 5_000, 20_000} {
 		shown := Feedback([]Earlier{e, long, huge}, authorID, Space{Tokens: tokens, Replies: tokens / 2, Count: counter.Count}, plain)
 		if n := counter.Count(shown.Text); n > tokens || n > shown.Tokens {
