@@ -341,3 +341,56 @@ func TestTokensPerPullRequest(t *testing.T) {
 		t.Errorf("without a bound: %s, %d model calls", r.Outcome, len(s.asked))
 	}
 }
+
+// A server that says that its diff is another commit's isn't believed the diff, whatever is in it.
+func TestARefThatStaysBehind(t *testing.T) {
+	s := newStory(t, forgetest.Options{})
+	before := s.pull().MergeBase
+	s.wrap = func(f reviewer.Forge) reviewer.Forge {
+		return lying{Forge: f, headRef: func(context.Context) (string, error) { return before, nil }}
+	}
+	if r, err := s.run(); err == nil || len(s.asked) > 0 {
+		t.Errorf("own %s, %d model calls", r.Own, len(s.asked))
+	}
+}
+
+// What a round left out or couldn't read is shown once it may hold code, also if the push
+// that makes it so doesn't change its lines.
+func TestWhatWasNotShownBeforeIsShownInFull(t *testing.T) {
+	sums := "example.com/m v1.0.0 h1:EVIL=\n"
+	long := strings.Repeat("x=1;", 3000) + " // EVIL\n"
+	for promise, tt := range map[string]struct {
+		base, first, second map[string]string
+		own                 sentinel.Verdict // of the first round
+	}{
+		"a lock file becomes code": {
+			map[string]string{"go.mod": "module m\n", "go.sum": "example.com/m v0.9.0 h1:x=\n"}, map[string]string{"a.go": "a\n", "go.sum": "example.com/m v0.9.0 h1:x=\n" + sums},
+			map[string]string{"go.sum": forgetest.Gone, "x.go": "example.com/m v0.9.0 h1:x=\n" + sums}, sentinel.Approved,
+		},
+		"long lines among others": {
+			map[string]string{"m": "m\n"}, map[string]string{"a.go": "a\n", "min.js": long}, map[string]string{"min.js": long + numbered("short", 900)}, sentinel.Comment,
+		},
+	} {
+		t.Run(promise, func(t *testing.T) {
+			s := newStory(t, forgetest.Options{Base: tt.base, Head: tt.first})
+			if r := s.mustRun(); r.Own != tt.own || s.shown("EVIL", 0) {
+				t.Fatalf("own %s, shown %t: the case isn't what it says", r.Own, s.shown("EVIL", 0))
+			}
+			s.answer = honest
+			s.forge.Push("author", tt.second)
+			if r := s.mustRun(); r.Own == sentinel.Approved || !s.shown("EVIL", 0) {
+				t.Errorf("own %s, shown %t", r.Own, s.shown("EVIL", 0))
+			}
+		})
+	}
+}
+
+// Where what changed can't be shown by itself, all is looked at again.
+func TestNothingToShowIsTheWholeDiff(t *testing.T) {
+	s := newStory(t, forgetest.Options{Head: map[string]string{"a.go": numbered("of a", 3)}})
+	s.mustRun()
+	s.forge.Push("author", map[string]string{"lib": forgetest.Submodule(strings.Repeat("1", 40))})
+	if s.mustRun(); !s.shown("of a, line 2", 1) {
+		t.Error("only the submodule is shown")
+	}
+}

@@ -188,20 +188,16 @@ func (r *run) classifySince(ctx context.Context, pull Pull, set change.Set, befo
 	if err != nil {
 		return nil, err
 	}
-	var files, moved []diff.File
+	var files []diff.File
+	var moved []diff.Version
 	for _, p := range pairs {
 		if files = append(files, diff.Versions(p.old, p.now)); p.old.Path != p.now.Path {
-			moved = append(moved, diff.Versions(diff.Version{Path: p.old.Path}, p.old))
+			moved = append(moved, p.old)
 		}
 	}
-	// A renamed file is shown without its lines: they were shown under the old name, unless it was left out there.
-	old, err := r.classify(ctx, pull, moved)
+	hidden, err := r.hiddenBefore(ctx, pull, moved, before)
 	if err != nil {
 		return nil, err
-	}
-	hidden := map[string]bool{}
-	for i, f := range old {
-		hidden[f.Path] = f.Fate != shown.Shown || len(f.Hunks) < len(moved[i].Hunks)
 	}
 	for i, p := range pairs {
 		if p.old.Path != p.now.Path && hidden[p.old.Path] {
@@ -210,6 +206,41 @@ func (r *run) classifySince(ctx context.Context, pull Pull, set change.Set, befo
 		}
 	}
 	return r.classify(ctx, pull, files)
+}
+
+// hiddenBefore are those of some files at a commit whose lines weren't all shown when it was
+// judged. Renamed, they are shown whole: of a renamed file the lines are shown that change.
+func (r *run) hiddenBefore(ctx context.Context, pull Pull, files []diff.Version, commit string) (map[string]bool, error) {
+	hidden := map[string]bool{}
+	if len(files) == 0 {
+		return hidden, nil
+	}
+	set, err := r.env.Forge.Changes(ctx, pull.MergeBase, commit)
+	if err != nil {
+		return nil, err
+	}
+	was := map[string]change.Entry{}
+	for _, c := range set.Changes {
+		was[c.Path] = c.Old
+	}
+	var pairs []pair
+	for _, f := range files {
+		if old, changed := was[change.Form(f.Path)]; changed { // else it is the base branch's
+			pairs = append(pairs, pair{diff.Version{Path: f.Path, Mode: old.Mode, Blob: old.ID}, f})
+		}
+	}
+	if pairs, err = readPairs(ctx, r.env.Forge, pairs, pull.MergeBase, commit); err != nil {
+		return nil, err
+	}
+	var then []diff.File
+	for _, p := range pairs {
+		then = append(then, diff.Versions(p.old, p.now))
+	}
+	classified, err := r.classify(ctx, pull, then)
+	for i, f := range classified {
+		hidden[f.Path] = f.Fate != shown.Shown || f.Added < then[i].Added
+	}
+	return hidden, err
 }
 
 // readPairs reads the contents.
