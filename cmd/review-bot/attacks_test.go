@@ -803,6 +803,17 @@ func (p *play) settles(s attackSettle) {
 	p.judgeRun(attackRun{Role: "settle", Exit: s.Exit, Prints: s.Prints}, e, &witness{}, nil, args)
 }
 
+// scan is what the list of all conversations says a triage of it has to name.
+func (p *play) scan(j job) (scan any) {
+	p.Helper()
+	e, _ := p.invoke(j, attackRun{}, []string{"threads", "--json", "--all", "--include-outdated"})
+	var list map[string]any
+	if err := json.Unmarshal([]byte(e.stdout), &list); err != nil {
+		p.Fatalf("threads: exit status %d: %v\n%s%s", e.status, err, e.stdout, e.stderr)
+	}
+	return list["scan"]
+}
+
 // written is the path of a file with that in JSON.
 func (p *play) written(v any) string {
 	p.Helper()
