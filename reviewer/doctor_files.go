@@ -7,13 +7,15 @@ import (
 
 	"review-bot/reviewer/finding"
 	"review-bot/reviewer/ignore"
+	"review-bot/reviewer/shown"
 )
 
 // JudgeKept judges whether the base branch has files whose content is kept elsewhere, in
-// Git LFS or in submodules: a change of these can't be read, so it isn't approved, unless
-// the settings leave them out. attributes and modules are the branch's .gitattributes and
-// .gitmodules, nil where there are none; globs are the settings' ignore.
-func JudgeKept(attributes, modules []byte, globs []string) Check {
+// Git LFS or in submodules, or that are no text: a change of these can't be read, so it
+// isn't approved, unless the settings leave them out. attributes and modules are the
+// branch's .gitattributes and .gitmodules, nil where there are none; globs are the
+// settings' ignore; names are the branch's files, nil if they aren't known.
+func JudgeKept(attributes, modules []byte, globs, names []string) Check {
 	const name = "unread files"
 	rules, err := ignore.New(globs, attributes)
 	if err != nil {
@@ -26,20 +28,40 @@ func JudgeKept(attributes, modules []byte, globs []string) Check {
 			kept = append(kept, pattern)
 		}
 	}
-	if len(kept) == 0 {
+	var opaque []string
+	for _, kind := range shown.Ahead(rules, names) {
+		opaque = append(opaque, kind.Glob)
+	}
+	var found []string
+	for _, group := range []struct {
+		globs []string
+		what  string
+	}{{kept, "kept elsewhere"}, {opaque, "no text that can be read"}} {
+		if len(group.globs) > 0 {
+			found = append(found, fmt.Sprintf("%s %s (%s%s)",
+				finding.Count(len(group.globs), "kind of files is", "kinds of files are"), group.what, strings.Join(few(group.globs), ", "), more(group.globs)))
+		}
+	}
+	if len(found) == 0 {
 		return Check{name, Fine, "nothing is kept in Git LFS or submodules that an approval would need", ""}
 	}
-	const most = 5
-	more, shown := "", kept
-	if len(kept) > most {
-		more, shown = fmt.Sprintf(" and %d more", len(kept)-most), kept[:most]
-	}
 	return Check{
-		name, Warned, fmt.Sprintf("%s kept elsewhere (%s%s): a change there can't be read, so it isn't approved",
-			finding.Count(len(kept), "kind of files is", "kinds of files are"), strings.Join(shown, ", "), more),
-		fmt.Sprintf("where nobody needs to read these write ignore: [%s] into .review-bot.yaml", quotedList(shown)),
+		name, Warned, strings.Join(found, ", ") + ": a change there can't be read, so it isn't approved",
+		fmt.Sprintf("where nobody needs to read these write ignore: [%s] into .review-bot.yaml", quotedList(append(few(kept), few(opaque)...))),
 	}
 }
+
+// few is the beginning of a list that is shown, and more what is said of the rest.
+func few(globs []string) []string { return slices.Clone(globs[:min(len(globs), mostKinds)]) }
+
+func more(globs []string) string {
+	if len(globs) <= mostKinds {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", len(globs)-mostKinds)
+}
+
+const mostKinds = 5
 
 // largeFiles are the patterns of files that Git LFS keeps.
 func largeFiles(attributes []byte) (patterns []string) {

@@ -176,28 +176,37 @@ func TestJudgeKept(t *testing.T) {
 	for promise, tt := range map[string]struct {
 		attributes, modules string
 		globs               []string
+		names               []string
 		state               CheckState
 		found, fix          string
 	}{
-		"none": {"*.go text\n", "", nil, Fine, "nothing is kept", ""},
+		"none": {"*.go text\n", "", nil, nil, Fine, "nothing is kept", ""},
 		"all": {
-			attributes, modules, nil, Warned, "3 kinds of files are kept elsewhere (*.psd, art/*.bin, /lib/one)",
+			attributes, modules, nil, nil, Warned, "3 kinds of files are kept elsewhere (*.psd, art/*.bin, /lib/one)",
 			`ignore: ["*.psd", "art/*.bin", "/lib/one"]`,
 		},
 		"some are ignored": {
-			attributes, modules, []string{"*.psd", "lib/"}, Warned, "1 kind of files is kept elsewhere (art/*.bin)",
+			attributes, modules, []string{"*.psd", "lib/"}, nil, Warned, "1 kind of files is kept elsewhere (art/*.bin)",
 			`ignore: ["art/*.bin"]`,
 		},
 		"all are ignored": {
-			attributes, modules, []string{"*.psd", "/art/*.bin", "/lib/one"}, Fine, "nothing is kept", "",
+			attributes, modules, []string{"*.psd", "/art/*.bin", "/lib/one"}, []string{"a.go", "a.png"}, Fine, "nothing is kept", "",
 		},
-		"a bad glob": {attributes, modules, []string{"[a"}, Skipped, "the configuration comes first", ""},
+		"a bad glob": {attributes, modules, []string{"[a"}, nil, Skipped, "the configuration comes first", ""},
 		"many": {
 			strings.ReplaceAll(attributes, "*.psd", "*.p1 filter=lfs\n*.p2 filter=lfs\n*.p3 filter=lfs\n*.psd"),
-			modules, nil, Warned, "and 1 more", "ignore:",
+			modules, nil, nil, Warned, "and 1 more", "ignore:",
+		},
+		"binaries": {
+			"", "", []string{"*.pdf"}, []string{"a.go", "x/a.jar", "b.jar", "a.pdf", "a.png"}, Warned,
+			"1 kind of files is no text that can be read (*.jar): a change", `ignore: ["*.jar"]`,
+		},
+		"both": {
+			attributes, "", []string{"*.psd"}, []string{"x.min.js"}, Warned,
+			"1 kind of files is kept elsewhere (art/*.bin), 1 kind of files is no text that can be read (*.min.js): a", `ignore: ["art/*.bin", "*.min.js"]`,
 		},
 	} {
-		c := JudgeKept([]byte(tt.attributes), []byte(tt.modules), tt.globs)
+		c := JudgeKept([]byte(tt.attributes), []byte(tt.modules), tt.globs, tt.names)
 		if c.State != tt.state || !strings.Contains(c.Found, tt.found) || !strings.Contains(c.Fix, tt.fix) || (c.Fix == "") != (tt.fix == "") {
 			t.Errorf("%s: %+v, want %s %q %q", promise, c, tt.state, tt.found, tt.fix)
 		}

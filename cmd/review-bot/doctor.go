@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func (c *doctorCmd) Run(w *world, k *kong.Context) error {
 		return err
 	}
 	if configured.State == reviewer.Fine && facts.Branch.OK() {
-		checks = append(checks, kept(w.ctx, forge, facts.Branch.Value.Name, set.Ignore))
+		checks = append(checks, kept(w.ctx, forge, facts, set.Ignore))
 	}
 	if set.PromptFile != "" {
 		checks = append(checks, promptFile(w.ctx, forge, facts, set.PromptFile))
@@ -148,8 +149,10 @@ func (c *doctorCmd) configured(ctx context.Context, forge *gitea.Client, f revie
 	return row, cmd, set
 }
 
-// kept checks for files of the base branch whose content is elsewhere.
-func kept(ctx context.Context, forge *gitea.Client, branch string, globs []string) reviewer.Check {
+// kept checks for files of the base branch that can't be read. Without a pull request
+// it isn't known which files there are.
+func kept(ctx context.Context, forge *gitea.Client, f reviewer.ForgeFacts, globs []string) reviewer.Check {
+	branch := f.Branch.Value.Name
 	texts := map[string][]byte{}
 	for _, name := range []string{".gitattributes", ".gitmodules"} {
 		text, err := forge.File(ctx, name, branch)
@@ -159,7 +162,13 @@ func kept(ctx context.Context, forge *gitea.Client, branch string, globs []strin
 		}
 		texts[name] = text
 	}
-	return reviewer.JudgeKept(texts[".gitattributes"], texts[".gitmodules"], globs)
+	var tree map[string]string
+	if f.Pull.OK() {
+		if pull, err := forge.Pull(ctx); err == nil {
+			tree, _ = forge.Tree(ctx, pull.Base) // unknown: nothing is said of these files
+		}
+	}
+	return reviewer.JudgeKept(texts[".gitattributes"], texts[".gitmodules"], globs, slices.Sorted(maps.Keys(tree)))
 }
 
 // parts are what an error says has happened, and what it says to do about it.

@@ -4,22 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"review-bot/reviewer/diff"
 	"review-bot/reviewer/ignore"
 )
 
-// Entry is a path of a tree.
-type Entry struct {
-	Path string
-	Mode diff.Mode
-}
-
-// Kind is a kind of files whose changes couldn't be read.
+// Kind is a kind of files whose changes couldn't be read: those that a glob leaves out.
 type Kind struct {
-	What    string // for people, like "*.jar: binary"
-	Files   int
-	Example string // path of one
-	Allow   string // the glob that leaves them out
+	Glob  string
+	Files int
 }
 
 // opaque ends the names of files whose content can't be read as text.
@@ -39,37 +30,34 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// Ahead returns what of a tree would be unread if a pull request changed it, as far as names and modes tell,
+// Ahead returns what of some files would be unread if a pull request changed it, as far as their names say,
 // the most frequent first.
-func Ahead(rules ignore.Rules, tree []Entry) []Kind {
-	kinds := map[string]Kind{}
-	for _, e := range tree {
-		if rules.Why(e.Path) != "" {
-			continue
+func Ahead(rules ignore.Rules, names []string) []Kind {
+	files := map[string]int{}
+	for _, name := range names {
+		if glob := opaqueKind(name); glob != "" && rules.Why(name) == "" && !rules.Asked(name) {
+			files[glob]++
 		}
-		what, allow := "", ""
-		switch usual, end := ignore.Usual(e.Path), extension(e.Path); {
-		case e.Mode == diff.ModeSubmodule:
-			what, allow = "submodule", ignore.Line(e.Path)
-		case opaque[end]:
-			what, allow = "*"+end+": binary", "*"+end
-		case (usual == "minified" || usual == "source map" || usual == "generated") && !rules.Asked(e.Path):
-			what, allow = usual, ignore.Line(e.Path)
-		}
-		if what == "" {
-			continue
-		}
-		k, known := kinds[what]
-		if !known {
-			k = Kind{What: what, Example: e.Path, Allow: allow}
-		}
-		k.Files++
-		kinds[what] = k
 	}
-	list := make([]Kind, 0, len(kinds))
-	for _, k := range kinds {
-		list = append(list, k)
+	kinds := make([]Kind, 0, len(files))
+	for glob, n := range files {
+		kinds = append(kinds, Kind{glob, n})
 	}
-	slices.SortFunc(list, func(a, b Kind) int { return cmp.Or(b.Files-a.Files, cmp.Compare(a.What, b.What)) })
-	return list
+	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Or(b.Files-a.Files, cmp.Compare(a.Glob, b.Glob)) })
+	return kinds
+}
+
+// opaqueKind is the glob of the files of that kind; empty if its name says nothing.
+func opaqueKind(name string) string {
+	end := extension(name)
+	switch ignore.Usual(name) {
+	case "minified":
+		end = ".min" + end
+	case "source map":
+	default:
+		if !opaque[end] {
+			return ""
+		}
+	}
+	return "*" + end
 }
