@@ -270,13 +270,14 @@ func (p *Publication) tellReading(r Reply) {
 		p.Ask = Ask{Kind: AskTimeline, Since: p.from, Rows: r.Rows}
 	case AskTimeline:
 		p.entries, p.reach = r.Entries, r.Reach
-		if !p.Ask.ToEnd && p.reading().Unproven(p.verdict.Own == sentinel.Approved) {
+		p.log = p.reading()
+		if !p.Ask.ToEnd && p.log.Unproven(p.verdict.Own == sentinel.Approved) {
 			p.Ask = Ask{Kind: AskTimeline, Since: p.Ask.Since, Rows: p.rows, ToEnd: true}
 			return
 		}
 		p.Ask = Ask{Kind: AskHead}
 	case AskHead:
-		if p.log = p.reading(); p.log.Holes && !slices.Contains(p.Done.Notes, Holes) {
+		if p.log.Holes && !slices.Contains(p.Done.Notes, Holes) {
 			p.note(Holes)
 		}
 		p.rows, p.entries = nil, nil
