@@ -50,6 +50,7 @@ type texts struct {
 // files that a run is likely to need are read at once; those that only the
 // configuration names cost a further request.
 func (r *run) configure(ctx context.Context, pull Pull) error {
+	r.set = r.first // not what a record remembers
 	configuration := ""
 	if r.env.Configuration != nil {
 		configuration = r.env.Configuration.Path()
