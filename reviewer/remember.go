@@ -11,7 +11,9 @@ import (
 
 // round puts the answers and the earlier findings together. What it takes to judge
 // why the answers leave an earlier finding out is looked up only for those.
-func (r *run) round(ctx context.Context, st state, m material, s scope, calls []call, answers []prompts.Answer) (round finding.Round, summary string, err error) {
+func (r *run) round(
+	ctx context.Context, st state, m material, s scope, calls []call, answers []prompts.Answer,
+) (round finding.Round, summary string, err error) {
 	c, summary := r.merge(answers, s, m, st.pull.Head)
 	c.Shown = func(id string) bool {
 		for _, call := range calls {
@@ -62,5 +64,6 @@ func (r *run) recorded(st state, cur escalation.Record) {
 	if cur.Edited {
 		text = ""
 	}
-	r.result.Findings = results(finding.Remembered(text, cur.Sentinel, func(id string) bool { return waived.Whole || waived.IDs[id] }))
+	lifted := func(id string) bool { return waived.Whole || waived.IDs[id] }
+	r.result.Findings = results(finding.Remembered(text, cur.Sentinel, lifted))
 }

@@ -240,8 +240,9 @@ func (c Case) restored(e Earlier) bool {
 	if !e.Since.Known || !e.quotedIn(e.Since.Text) {
 		return false
 	}
+	quoted := func(l diff.Line) bool { return e.quotes(l.Text) }
 	return !slices.ContainsFunc(c.Diff.Files, func(f diff.File) bool {
-		return (e.in(f.Path) || e.in(f.OldPath)) && slices.ContainsFunc(lines(f, diff.Delete), func(l diff.Line) bool { return e.quotes(l.Text) })
+		return (e.in(f.Path) || e.in(f.OldPath)) && slices.ContainsFunc(lines(f, diff.Delete), quoted)
 	})
 }
 
@@ -253,7 +254,8 @@ func rewritten(f diff.File, code string) bool {
 		has := func(op func(diff.Op) bool) bool {
 			return slices.ContainsFunc(h.Lines, func(l diff.Line) bool { return op(l.Op) && bare(l.Text) == code })
 		}
-		return substantial(h, nil) && has(func(op diff.Op) bool { return op == diff.Delete }) && !has(func(op diff.Op) bool { return op != diff.Delete })
+		return substantial(h, nil) && has(func(op diff.Op) bool { return op == diff.Delete }) &&
+			!has(func(op diff.Op) bool { return op != diff.Delete })
 	})
 }
 

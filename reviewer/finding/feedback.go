@@ -150,7 +150,9 @@ func showReplies(list []*section, author int64, space Space, take func(int) bool
 }
 
 // showChanges adds to the sections what became of their files, each file once.
-func showChanges(list []*section, count func(string) int, left func() int, take func(int) bool, mask func(string) string) {
+func showChanges(
+	list []*section, count func(string) int, left func() int, take func(int) bool, mask func(string) string,
+) {
 	first := map[Version]string{}
 	for _, s := range list {
 		if !s.changes {
