@@ -125,7 +125,7 @@ func TestConfigurationIsReadWhenItMatters(t *testing.T) {
 	}
 	job := b.job(pull, m, "logic")
 	// Beside a run without a configuration: the files, and those that it names.
-	r := step("first", job, escalation.Posted, 1, 18)
+	r := step("first", job, escalation.Posted, 1, 20)
 	if review := only(t, pull); r.Own != sentinel.Approved || review.State != "COMMENT" {
 		t.Errorf("own %s, review %s, want an approval that is only a comment", r.Own, review.State)
 	}
@@ -138,10 +138,10 @@ func TestConfigurationIsReadWhenItMatters(t *testing.T) {
 	push(map[string]string{"other.txt": "x\n"})
 	step("the base moved", job, escalation.Skipped, 0, 7)
 	push(map[string]string{"docs/style.md": "Tabs, eight wide.\n"})
-	step("a guideline changed", job, escalation.Patched, 1, 20)
+	step("a guideline changed", job, escalation.Patched, 1, 24)
 	step("again", job, escalation.Skipped, 0, 4)
 	step("a flag says the same as a default", job.with("REVIEW_BOT_BLOCK_ON", "high"), escalation.Skipped, 0, 7)
-	step("a flag says something else", job.with("REVIEW_BOT_BLOCK_ON", "low"), escalation.Patched, 1, 20)
+	step("a flag says something else", job.with("REVIEW_BOT_BLOCK_ON", "low"), escalation.Patched, 1, 24)
 }
 
 func TestLongGuidelinesAreCut(t *testing.T) {

@@ -64,7 +64,7 @@ func TestExamineSendsNothingThatChangesAnything(t *testing.T) {
 		Pull:     reviewer.Told[reviewer.Pull]{Reply: ok, Value: reviewer.Pull{Number: 42, Author: reviewer.User{ID: 8, Login: "alice"}, BaseBranch: "a/b c"}},
 		Official: true,
 		Branch:   reviewer.Told[reviewer.BranchFacts]{Reply: ok, Value: reviewer.BranchFacts{Name: "a/b c", Protected: true, Approvals: 2}},
-		Rules:    reviewer.Told[reviewer.RuleFacts]{Reply: ok, Value: reviewer.RuleFacts{BlockOnRejected: true, Listed: true, Users: []string{"bot"}, Teams: []string{"t"}}},
+		Rules:    reviewer.Told[reviewer.RuleFacts]{Reply: ok, Value: reviewer.RuleFacts{BlockOnRejected: true, KeepsStale: true, Listed: true, Users: []string{"bot"}, Teams: []string{"t"}}},
 		Resolve:  refused, Reply: refused, Attach: refused, Tree: ok, Contents: ok,
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -33,7 +33,7 @@ var (
 // such an id names never changes.
 type listings struct {
 	mu   sync.Mutex
-	read map[listing]listed
+	read map[listing]*listed
 }
 
 type listing struct {
@@ -41,25 +41,32 @@ type listing struct {
 	recursive bool
 }
 
+// listed is locked while it is read, so that those who want the same tree at once ask for it once.
 type listed struct {
+	mu      sync.Mutex
+	known   bool
 	entries []sdk.GitEntry
 	err     error // nil or ErrTooLarge
 }
 
-func (l *listings) find(key listing) (listed, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	is, ok := l.read[key]
-	return is, ok
+func (l *listed) keep(entries []sdk.GitEntry, err error) {
+	l.known, l.entries, l.err = true, entries, err
 }
 
-func (l *listings) keep(key listing, is listed) {
+// of returns what is known of a tree, locked.
+func (l *listings) of(key listing) *listed {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.read == nil {
-		l.read = map[listing]listed{}
+		l.read = map[listing]*listed{}
 	}
-	l.read[key] = is
+	is := l.read[key]
+	if is == nil {
+		is = &listed{}
+		l.read[key] = is
+	}
+	l.mu.Unlock()
+	is.mu.Lock()
+	return is
 }
 
 // Tree is every file of a commit.
@@ -94,10 +101,12 @@ func (c *Client) tree(ctx context.Context, doing, commit string) (map[string]str
 // last page truncated, too. The page's size is left to the server, as it gives no
 // more than its default.
 func (c *Client) list(ctx context.Context, doing string, what listing) ([]sdk.GitEntry, error) {
-	if is, ok := c.listings.find(what); ok {
-		if is.err != nil {
-			return nil, c.explain(doing, "", nil, is.err)
-		}
+	is := c.listings.of(what)
+	defer is.mu.Unlock()
+	if is.err != nil {
+		return nil, c.explain(doing, "", nil, is.err)
+	}
+	if is.known {
 		return is.entries, nil
 	}
 	total := -1
@@ -125,7 +134,7 @@ func (c *Client) list(ctx context.Context, doing string, what listing) ([]sdk.Gi
 	if size := len(all); size > 0 && size < total {
 		last := (total + size - 1) / size
 		if last > maxTreePages {
-			c.listings.keep(what, listed{err: reviewer.ErrTooLarge})
+			is.keep(nil, reviewer.ErrTooLarge)
 			return nil, c.explain(doing, "", nil, reviewer.ErrTooLarge)
 		}
 		rest, err := pages(ctx, 2, last, one)
@@ -137,7 +146,7 @@ func (c *Client) list(ctx context.Context, doing string, what listing) ([]sdk.Gi
 	if len(all) != total {
 		return nil, c.explain(doing, "", nil, errHoles)
 	}
-	c.listings.keep(what, listed{entries: all})
+	is.keep(all, nil)
 	return all, nil
 }
 
