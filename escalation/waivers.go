@@ -42,7 +42,8 @@ func (l Log) Waivers() []Waiver {
 			continue
 		}
 		for i, row := range l.Rows {
-			if row.ID == e.Review && row.State == RowRequestChanges && row.Dismissed && isVerdict(row) && !l.overtaken(i, e) {
+			block := row.State == RowRequestChanges && row.Dismissed && isVerdict(row)
+			if row.ID == e.Review && block && !l.overtaken(i, e) {
 				list = append(list, Waiver{Entry: e, Row: row})
 			}
 		}
@@ -152,7 +153,8 @@ func (r Record) inOriginal(ids []string) []string {
 // current record, on head, requests changes.
 func (l Log) Waived(role, head string) bool {
 	cur, ok := l.Current(role)
-	return ok && cur.Own() == sentinel.RequestChanges && cur.Head() == head && l.waives(role, head, cur.Sentinel.Heard, cur.Sentinel.Extra)
+	return ok && cur.Own() == sentinel.RequestChanges && cur.Head() == head &&
+		l.waives(role, head, cur.Sentinel.Heard, cur.Sentinel.Extra)
 }
 
 // waives is Waived of a verdict that need not be on record, by what its sentinel
@@ -234,7 +236,9 @@ func (l Log) noteWaivers(role string, heard int64, extra []sentinel.Field) []sen
 	if !known && news.Whole && !l.undisturbed(extra) {
 		return append(slices.Clone(extra), rowsField(news.Rows))
 	}
-	maps.DeleteFunc(news.IDs, func(id string, _ bool) bool { return !slices.Contains(open, id) || slices.Contains(carried, id) })
+	maps.DeleteFunc(news.IDs, func(id string, _ bool) bool {
+		return !slices.Contains(open, id) || slices.Contains(carried, id)
+	})
 	if len(news.IDs) == 0 {
 		return extra
 	}

@@ -29,13 +29,15 @@ func (r *run) handed(log escalation.Log) bool {
 // its follow-up still blocks.
 func (r *run) handsOver(log escalation.Log) bool {
 	cur, ok := log.Current(r.set.Role)
-	return ok && cur.FollowUp() && cur.Own() == sentinel.RequestChanges && !log.Waived(r.set.Role, cur.Head()) && !r.handed(log)
+	return ok && cur.FollowUp() && cur.Own() == sentinel.RequestChanges &&
+		!log.Waived(r.set.Role, cur.Head()) && !r.handed(log)
 }
 
 // handingOver is the comment by which the role hands over.
 func (r *run) handingOver(st state, rounds, followUps int, open []finding.Finding) *escalation.Handover {
 	h := finding.Handover{
-		Role: r.set.Role, Rounds: rounds, FollowUps: followUps, MaxFollowUps: r.set.MaxFollowUps, Operators: r.set.Operators, Open: open, Pull: st.pull.URL,
+		Role: r.set.Role, Rounds: rounds, FollowUps: followUps, MaxFollowUps: r.set.MaxFollowUps,
+		Operators: r.set.Operators, Open: open, Pull: st.pull.URL,
 	}
 	return &escalation.Handover{Mark: r.handoff(st.log), Text: h.Text}
 }
@@ -60,7 +62,8 @@ func (r *run) open(ctx context.Context, st state) ([]finding.Finding, error) {
 func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 	cur, _ := st.log.Current(r.set.Role)
 	rounds, followUps := st.log.Rounds(r.set.Role), st.log.FollowUps(r.set.Role)
-	r.progress("read", began, "%s and %s, no model is asked", finding.Count(rounds, "round", "rounds"), finding.Count(followUps, "follow-up", "follow-ups"))
+	r.progress("read", began, "%s and %s, no model is asked",
+		finding.Count(rounds, "round", "rounds"), finding.Count(followUps, "follow-up", "follow-ups"))
 	// Nobody acts: what the account says follows from the roles' records.
 	cfg := config(r.set, st, r.key, r.nonce())
 	said := r.handed(st.log)
@@ -76,7 +79,8 @@ func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 	plan.say(cfg, st.log)
 	r.result.Own, r.result.Rounds = cur.Own(), rounds
 	r.recorded(st, cur)
-	r.progress("decide", time.Time{}, "%s is the most, gate {%s} → capped: %s", finding.Count(r.set.MaxFollowUps, "follow-up", "follow-ups"), strings.Join(st.log.Gate().Names(), " "), plan.Reason)
+	r.progress("decide", time.Time{}, "%s is the most, gate {%s} → capped: %s",
+		finding.Count(r.set.MaxFollowUps, "follow-up", "follow-ups"), strings.Join(st.log.Gate().Names(), " "), plan.Reason)
 	done := foreseen(action, st.log)
 	var err error
 	switch {
@@ -92,7 +96,8 @@ func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 	r.report(cfg, done)
 	if err == nil {
 		r.result.Outcome = escalation.Capped
-		r.note("%s has followed up %s after its rounds and didn't look at this one: a maintainer decides now, or closes and reopens the pull request to start a new count",
+		r.note("%s has followed up %s after its rounds and didn't look at this one: "+
+			"a maintainer decides now, or closes and reopens the pull request to start a new count",
 			r.set.Role, finding.Count(followUps, "push", "pushes"))
 	}
 	return err

@@ -19,10 +19,11 @@ func (f FollowUp) text(role string) string {
 	}
 	var parts []string
 	if f.Minor > 0 {
-		parts = append(parts, fmt.Sprintf("%s withheld: the role has had its rounds.", Count(f.Minor, "minor finding", "minor findings")))
+		parts = append(parts, Count(f.Minor, "minor finding", "minor findings")+" withheld: the role has had its rounds.")
 	}
 	if f.Unchanged > 0 {
-		parts = append(parts, fmt.Sprintf("%s in code that did not change since the last look: %s doesn't block for that any more, and doesn't approve either.",
+		parts = append(parts, fmt.Sprintf("%s in code that did not change since the last look: "+
+			"%s doesn't block for that any more, and doesn't approve either.",
 			Count(f.Unchanged, "finding is", "findings are"), role))
 	}
 	return strings.Join(parts, " ")

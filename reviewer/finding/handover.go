@@ -50,7 +50,8 @@ func (h Handover) Text(review string) string {
 	}
 	fmt.Fprintf(&b, "- dismiss %s to merge as is: what is open now is waived\n", linked("the review", review))
 	b.WriteString("- approve as a maintainer, and the next push is reviewed in full, with a new count\n" +
-		"- as a maintainer, request its review again, or close and reopen the pull request: it is reviewed in full right away")
+		"- as a maintainer, request its review again, or close and reopen the pull request: " +
+		"it is reviewed in full right away")
 	return b.String()
 }
 
@@ -66,7 +67,8 @@ func (h Handover) open() string {
 	room := maxTable
 	for i, f := range open {
 		title := linked(f.title(), cmp.Or(f.URL, Report{Pull: h.Pull}.conversation(f)))
-		row := strings.TrimSuffix(fmt.Sprintf("- %s · %s · %s", f.standing(), title, untrusted.CodeSpan(location(f))), " · ") + "\n"
+		row := fmt.Sprintf("- %s · %s · %s", f.standing(), title, untrusted.CodeSpan(location(f)))
+		row = strings.TrimSuffix(row, " · ") + "\n"
 		if room -= utf8.RuneCountInString(row); i == maxRows || room < 0 {
 			fmt.Fprintf(&b, "- and %d more\n", len(open)-i)
 			break

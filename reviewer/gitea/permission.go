@@ -45,7 +45,8 @@ func (c *Client) Permission(ctx context.Context, login string) (bool, error) {
 	case err != nil:
 		return false, c.explain(doing, "write:repository", resp, err)
 	}
-	return !slices.ContainsFunc(teams, func(t sdk.Team) bool { return !slices.Contains(writing, string(t.Permission)) }), nil
+	reads := func(t sdk.Team) bool { return !slices.Contains(writing, string(t.Permission)) }
+	return !slices.ContainsFunc(teams, reads), nil
 }
 
 // tells reads something about people; known is false if the server doesn't tell
