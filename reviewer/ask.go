@@ -231,8 +231,16 @@ func unnumbered(findings []prompts.Finding) {
 }
 
 // spentField is the sentinel's field that holds how many tokens the role has spent on
-// the pull request so far. What runs spent that failed isn't in it.
+// the pull request so far, since there is a bound. What runs spent that failed isn't in it.
 const spentField = "spent"
+
+// spent is the field's value once the role has asked; "" where nobody wants to know, as each answer would change it.
+func (r *run) spent(log escalation.Log) string {
+	if r.set.MaxSpent == 0 {
+		return ""
+	}
+	return strconv.Itoa(spentBefore(log, r.set.Role) + r.result.Usage.Prompt + r.result.Usage.Completion)
+}
 
 func spentBefore(log escalation.Log, role string) int {
 	cur, _ := log.Current(role)

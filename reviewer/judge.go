@@ -121,7 +121,7 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 	v.Extra = append(v.Extra, remembered(round)...)
 	v.Comments = inlineComments(round.New(), r.set.Role, r.key)
 	v.Extra = append(v.Extra, sentinel.Field{Key: commentsField, Value: strconv.Itoa(comments + len(v.Comments))},
-		sentinel.Field{Key: spentField, Value: strconv.Itoa(spentBefore(st.log, r.set.Role) + r.result.Usage.Prompt + r.result.Usage.Completion)},
+		sentinel.Field{Key: spentField, Value: r.spent(st.log)},
 		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})
 	v.Extra = append(v.Extra, c.fields(own)...)
 	v.Extra = append(v.Extra, r.followUp(st, f, c, v, round.Counted)...)

@@ -51,6 +51,7 @@ type Client struct {
 	http     *http.Client
 	requests *atomic.Int64
 	listings listings
+	kept     kept // contents
 
 	batchTime time.Duration // see the constant
 	oneByOne  atomic.Bool   // several files in one request is what the server can't

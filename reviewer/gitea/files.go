@@ -52,7 +52,8 @@ func (c *Client) Files(ctx context.Context, paths []string, commit string) (map[
 	if err != nil {
 		return nil, err
 	}
-	found := &found{ids: ids, files: map[string][]byte{}}
+	found := &found{ids: ids, files: map[string][]byte{}, kept: &c.kept}
+	found.recall()
 	batches := pool.New().WithContext(ctx).WithMaxGoroutines(atOnce)
 	for _, batch := range split(found.missing()) {
 		batches.Go(func(ctx context.Context) error { c.batch(ctx, batch, commit, found); return nil })
@@ -73,6 +74,46 @@ type found struct {
 	ids   map[string]string // of the blobs, by path
 	mu    sync.Mutex
 	files map[string][]byte
+	kept  *kept
+}
+
+// recall takes the contents that were read before.
+func (f *found) recall() {
+	for path, id := range f.ids {
+		if content, ok := f.kept.find(id); ok {
+			f.files[path] = content
+		}
+	}
+}
+
+// maxKept bounds the contents that are kept, in bytes: a run reads some files for several causes.
+const maxKept = 8 << 20
+
+// kept are contents by their ids.
+type kept struct {
+	mu   sync.Mutex
+	read map[string][]byte
+	size int
+}
+
+func (k *kept) find(id string) ([]byte, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	content, ok := k.read[id]
+	return content, ok
+}
+
+func (k *kept) keep(id string, content []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, has := k.read[id]; has || k.size+len(content) > maxKept {
+		return
+	}
+	if k.read == nil {
+		k.read = map[string][]byte{}
+	}
+	k.read[id] = content
+	k.size += len(content)
 }
 
 // add takes a file's content, unless it is another than the commit's.
@@ -83,6 +124,7 @@ func (f *found) add(path string, content []byte) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.files[path] = content
+	f.kept.keep(f.ids[path], content)
 	return true
 }
 

@@ -355,11 +355,16 @@ func TestMissingEndpointIsAskedForOnce(t *testing.T) {
 		store{files: texts(70), several: 404}.ServeHTTP(w, r)
 	})
 	c := f.client()
-	for range 3 {
-		got, err := c.Files(t.Context(), slices.Sorted(maps.Keys(texts(20))), commit)
+	paths := slices.Sorted(maps.Keys(texts(60)))
+	for some := range slices.Chunk(paths, 20) {
+		got, err := c.Files(t.Context(), some, commit)
 		if len(got) != 20 || err != nil {
 			t.Fatalf("%d files, %v", len(got), err)
 		}
+	}
+	// What was read once is known.
+	if got, err := c.Files(t.Context(), paths, commit); len(got) != 60 || err != nil {
+		t.Fatalf("%d files, %v", len(got), err)
 	}
 	if d := gocmp.Diff(map[string]int{"trees": 1, "file-contents": 1, "blobs": 60}, f.counts()); d != "" {
 		t.Error(d)
