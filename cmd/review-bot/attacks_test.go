@@ -792,8 +792,7 @@ func (p *play) settles(s attackSettle) {
 	if s.Triage == nil {
 		args = append(args, "--detached")
 	} else {
-		scan := map[string]any{"head": p.pull.State(p.T).Head.SHA, "count": len(s.Triage), "complete": true}
-		args = append(args, "--triage", p.written(map[string]any{"scan": scan, "threads": p.named(s.Triage)}))
+		args = append(args, "--triage", p.written(map[string]any{"scan": p.scan(j), "threads": p.named(s.Triage)}))
 	}
 	if s.Apply {
 		args = append(args, "--apply")

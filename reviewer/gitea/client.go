@@ -136,7 +136,7 @@ func retryReads(ctx context.Context, resp *http.Response, err error) (bool, erro
 		return false, nil
 	}
 	if err != nil {
-		return !errors.As(err, new(*tooMuchError)), nil //nolint:nilerr // the verdict on the error is to try again
+		return !errors.As(err, new(*tooMuchError)), nil
 	}
 	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError, nil
 }
