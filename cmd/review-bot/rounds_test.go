@@ -43,8 +43,7 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	asks("another model", 1, escalation.Patched, other)
 	asks("and again", 0, escalation.Skipped, other)
 	asks("another threshold", 1, escalation.Patched, other.with("REVIEW_BOT_BLOCK_ON", "medium"))
-	asks("forced", 1, escalation.Patched, // what was spent is noted
-		other.with("REVIEW_BOT_BLOCK_ON", "medium").with("REVIEW_BOT_FORCE", "true"))
+	asks("forced", 1, escalation.Skipped, other.with("REVIEW_BOT_BLOCK_ON", "medium").with("REVIEW_BOT_FORCE", "true"))
 }
 
 // A history that can't be read doesn't keep a change from being reviewed; but
