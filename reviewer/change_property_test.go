@@ -36,7 +36,7 @@ func TestNothingUnreadIsApproved(t *testing.T) {
 		}
 	}
 	seen := map[string]int{}
-	const histories = 400
+	const histories = 150
 	for i := range uint64(histories) {
 		h := &changer{T: t, r: rand.New(rand.NewPCG(seed, i)), seen: seen}
 		h.play()

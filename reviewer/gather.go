@@ -192,7 +192,8 @@ func (r *run) readMaterial(ctx context.Context, pull *Pull) (material, error) {
 		m.diff.Files = append(m.diff.Files, f.File)
 	}
 	for _, u := range whole.match.Untold {
-		m.files = append(m.files, shown.File{File: diff.File{Path: u.Path, OldPath: u.Path, Status: diff.Modified}, Fate: shown.Unread, Why: u.Why})
+		f := diff.File{Path: u.Path, OldPath: u.Path, Status: diff.Modified}
+		m.files = append(m.files, shown.File{File: f, Fate: shown.Unread, Why: u.Why})
 	}
 	return m, nil
 }

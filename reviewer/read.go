@@ -34,7 +34,8 @@ type wholeChange struct {
 // pauses are how long it is waited for a server whose diff isn't the head's yet, all in
 // all some 20 s. Servers were seen to need up to 2.4 s.
 var pauses = []time.Duration{
-	250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second,
+	250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second,
+	2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second,
 }
 
 // readWhole reads the diff until it is that of the head, and tells all that the trees of
@@ -99,7 +100,8 @@ func (r *run) readOnce(ctx context.Context, pull Pull) (whole wholeChange, late 
 	wg.Go(func() { behind, baseErr = mergeBase(ctx, r.env.Forge, pull) })
 	wg.Wait()
 	if errors.Is(setErr, ErrTooLarge) {
-		whole.unproven, setErr = "what the commits hold is too much to be listed, so it isn't known whether the server's diff is all of it", nil
+		setErr = nil
+		whole.unproven = "what the commits hold is too much to be listed: the server's diff may not be all of it"
 	}
 	if err := cmp.Or(setErr, baseErr); errors.Is(err, ErrNoCommit) {
 		return wholeChange{}, fmt.Sprintf("the repository hasn't got the head %.7s yet", pull.Head), nil // of a fork, say
@@ -112,7 +114,8 @@ func (r *run) readOnce(ctx context.Context, pull Pull) (whole wholeChange, late 
 	}
 	if whole.diff, err = diff.Parse(data); err != nil {
 		return wholeChange{}, "", &Error{
-			Doing: "reading the diff of " + pull.URL, Err: err, Next: "report it with this line: the server's diff isn't understood",
+			Doing: "reading the diff of " + pull.URL, Err: err,
+			Next: "report it with this line: the server's diff isn't understood",
 		}
 	}
 	if whole.unproven == "" {
@@ -166,7 +169,8 @@ func mergeBase(ctx context.Context, forge Reader, pull Pull) (late string, err e
 		return "", err
 	}
 	if counts[0] != counts[1] || counts[2] != 0 {
-		return fmt.Sprintf("it is from %.7s on, which isn't the newest commit that %s and the head have in common", pull.MergeBase, pull.BaseBranch), nil
+		return fmt.Sprintf("it is from %.7s on, and that isn't the newest commit that %s and the head have in common",
+			pull.MergeBase, pull.BaseBranch), nil
 	}
 	return "", nil
 }

@@ -43,7 +43,8 @@ func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scop
 			files = append(files, f.File)
 			continue
 		}
-		s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: f.Why, LeftOut: f.Fate == shown.LeftOut, Allow: f.Allow})
+		left := f.Fate == shown.LeftOut
+		s.unread = append(s.unread, finding.Unread{Path: f.Path, Why: f.Why, LeftOut: left, Allow: f.Allow})
 		if f.Fate == shown.Unread {
 			s.hidden = append(s.hidden, f.Path)
 			files = append(files, f.File) // a header, and lines that say what the change is
@@ -210,7 +211,9 @@ func (r *run) classifySince(ctx context.Context, pull Pull, set change.Set, befo
 
 // hiddenBefore are those of some files at a commit whose lines weren't all shown when it was
 // judged. Renamed, they are shown whole: of a renamed file the lines are shown that change.
-func (r *run) hiddenBefore(ctx context.Context, pull Pull, files []diff.Version, commit string) (map[string]bool, error) {
+func (r *run) hiddenBefore(
+	ctx context.Context, pull Pull, files []diff.Version, commit string,
+) (map[string]bool, error) {
 	hidden := map[string]bool{}
 	if len(files) == 0 {
 		return hidden, nil

@@ -95,7 +95,10 @@ type Version struct {
 // Versions compares two versions of a file as Parse would show them. One that was there
 // and one that wasn't, or of another kind, are shown whole.
 func Versions(before, after Version) File {
-	f := File{Path: after.Path, OldPath: before.Path, OldMode: before.Mode, NewMode: after.Mode, OldBlob: before.Blob, NewBlob: after.Blob}
+	f := File{
+		Path: after.Path, OldPath: before.Path, OldMode: before.Mode, NewMode: after.Mode,
+		OldBlob: before.Blob, NewBlob: after.Blob,
+	}
 	old, now := before.text(), after.text()
 	switch {
 	case before.Mode == 0:

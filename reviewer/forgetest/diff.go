@@ -155,8 +155,8 @@ func quoted(name string) string {
 			b.WriteByte(c)
 		case c < ' ' || c == 0x7f:
 			special = true
-			if short, ok := map[byte]string{'\a': `\a`, '\b': `\b`, '\t': `\t`, '\n': `\n`, '\v': `\v`, '\f': `\f`, '\r': `\r`}[c]; ok {
-				b.WriteString(short)
+			if i := strings.IndexByte("\a\b\t\n\v\f\r", c); i >= 0 {
+				b.WriteString(`\` + "abtnvfr"[i:i+1])
 			} else {
 				fmt.Fprintf(&b, `\%03o`, c)
 			}

@@ -11,6 +11,9 @@
 //	bot := f.As("bot")                       // a reviewer.Forge
 //	bot.PostReview(ctx, …)
 //	f.Push("author", map[string]string{"a.go": "package b\n"})
+//	f.Push("author", map[string]string{"run.sh": forgetest.Executable("echo\n"), "lib": forgetest.Submodule(commit)})
+//	f.BeginPush("author", …); f.MoveRef(); f.EndPush() // the server's background work, step by step
+//	f.Retarget("author", "lax", commit)      // another base branch
 //	f.Dismiss("owner", review, "agreed on the phone", false)
 //	f.Reply("author", comment, "because")    // in an inline comment's conversation
 //	f.Resolve("author", comment)

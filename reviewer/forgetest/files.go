@@ -94,7 +94,8 @@ func listed(files map[string]string) []change.Listed {
 	}
 	for path, inside := range folders {
 		slices.Sort(inside)
-		list = append(list, change.Listed{Path: inJSON(path), Entry: change.Entry{Mode: change.ModeTree, ID: blobID(fmt.Sprint(inside))}})
+		entry := change.Entry{Mode: change.ModeTree, ID: blobID(fmt.Sprint(inside))}
+		list = append(list, change.Listed{Path: inJSON(path), Entry: entry})
 	}
 	return list
 }
@@ -152,7 +153,8 @@ func (v *View) Ahead(ctx context.Context, base, commit string) (int, error) {
 
 // Blob is a content by its id.
 func (v *View) Blob(ctx context.Context, id string) ([]byte, error) {
-	return request(ctx, v, GetBlob, fmt.Sprintf("reading blob %.7s of %s", id, v.forge.site.repo), func(f *Forge) ([]byte, error) {
+	doing := fmt.Sprintf("reading blob %.7s of %s", id, v.forge.site.repo)
+	return request(ctx, v, GetBlob, doing, func(f *Forge) ([]byte, error) {
 		for _, c := range f.history {
 			for path, text := range c.files {
 				if content, ok := contentOf(c.files, path); ok && idOf(text) == id {
