@@ -70,13 +70,6 @@ func (d *desk) run(m reviewer.Model) (reviewer.Result, error) {
 	return reviewer.Review(d.Context(), d.set, d.env(m))
 }
 
-func (d *desk) reconcile() {
-	d.Helper()
-	if _, err := reviewer.Reconcile(d.Context(), d.set, "", d.env(nil)); err != nil {
-		d.Fatal(err)
-	}
-}
-
 func (d *desk) approve() {
 	d.Helper()
 	if r, err := d.run(approving); err != nil || r.Event != sentinel.Approved {
@@ -262,7 +255,7 @@ func TestWhatAPersonEditedStaysEdited(t *testing.T) {
 		if len(now) != n+2 || now[0] != "I disagree." {
 			t.Fatalf("after head %d:\n%s", n, strings.Join(now, "\n---\n"))
 		}
-		for i := 0; i < len(before)-1; i++ { // the newest of before is superseded now
+		for i := range len(before) - 1 { // the newest of before is superseded now
 			if now[i] != before[i] {
 				t.Errorf("review %d was rewritten:\n%s\n---\n%s", i, before[i], now[i])
 			}
