@@ -31,7 +31,11 @@ var theArena struct {
 	arena *arena
 }
 
-const lax = "lax" // a base without protection
+// Further kinds of bases.
+const (
+	lax     = "lax"     // without protection
+	checked = "checked" // the check ci is required
+)
 
 // newArena makes the repository, or returns the one that is there.
 func newArena(t *testing.T) *arena {
@@ -64,6 +68,7 @@ func newArena(t *testing.T) *arena {
 	}
 	for kind, rule := range map[string]giteatest.Protection{
 		protected:  {RequiredApprovals: 1, BlockOnRejectedReviews: true},
+		checked:    {RequiredApprovals: 1, BlockOnRejectedReviews: true, StatusChecks: []string{"ci"}},
 		dismissing: {RequiredApprovals: 1, BlockOnRejectedReviews: true, DismissStaleApprovals: true},
 	} {
 		rule.AllowPush = true // a base moves on

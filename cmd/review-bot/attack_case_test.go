@@ -158,6 +158,7 @@ type attackSettle struct {
 	Apply  bool             `yaml:"apply"`
 	Items  []map[string]any `yaml:"items"`  // of a payload; of: names the conversation, commit: a head
 	Triage []map[string]any `yaml:"triage"` // judgements; of: names the conversation
+	Part   bool             `yaml:"part"`   // the triage is of the first conversation listed, and of no other
 	Flags  []string         `yaml:"flags"`
 	Exit   []int            `yaml:"exit"`
 	Prints []string         `yaml:"prints"`
