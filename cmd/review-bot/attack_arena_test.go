@@ -33,8 +33,8 @@ var theArena struct {
 
 // Further kinds of bases.
 const (
-	lax     = "lax"     // without protection
-	checked = "checked" // the check ci is required
+	lax    = "lax"    // without protection
+	vetted = "vetted" // the check ci is required
 )
 
 // newArena makes the repository, or returns the one that is there.
@@ -68,7 +68,7 @@ func newArena(t *testing.T) *arena {
 	}
 	for kind, rule := range map[string]giteatest.Protection{
 		protected:  {RequiredApprovals: 1, BlockOnRejectedReviews: true},
-		checked:    {RequiredApprovals: 1, BlockOnRejectedReviews: true, StatusChecks: []string{"ci"}},
+		vetted:     {RequiredApprovals: 1, BlockOnRejectedReviews: true, StatusChecks: []string{"ci"}},
 		dismissing: {RequiredApprovals: 1, BlockOnRejectedReviews: true, DismissStaleApprovals: true},
 	} {
 		rule.AllowPush = true // a base moves on

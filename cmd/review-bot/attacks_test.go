@@ -792,7 +792,11 @@ func (p *play) settles(s attackSettle) {
 	if s.Triage == nil {
 		args = append(args, "--detached")
 	} else {
-		args = append(args, "--triage", p.written(map[string]any{"scan": p.scan(j), "threads": p.named(s.Triage)}))
+		triage := map[string]any{"threads": p.named(s.Triage)}
+		if scan := p.scan(j, s.Part); scan != nil { // older programs have none
+			triage["scan"] = scan
+		}
+		args = append(args, "--triage", p.written(triage))
 	}
 	if s.Apply {
 		args = append(args, "--apply")
@@ -802,10 +806,14 @@ func (p *play) settles(s attackSettle) {
 	p.judgeRun(attackRun{Role: "settle", Exit: s.Exit, Prints: s.Prints}, e, &witness{}, nil, args)
 }
 
-// scan is what the list of all conversations says a triage of it has to name.
-func (p *play) scan(j job) (scan any) {
+// scan is what the list of all conversations, or of the first, says a triage of it has to name.
+func (p *play) scan(j job, part bool) (scan any) {
 	p.Helper()
-	e, _ := p.invoke(j, attackRun{}, []string{"threads", "--json", "--all", "--include-outdated"})
+	args := []string{"threads", "--json", "--all", "--include-outdated"}
+	if part {
+		args = append(args, "--max-threads", "1")
+	}
+	e, _ := p.invoke(j, attackRun{}, args)
 	var list map[string]any
 	if err := json.Unmarshal([]byte(e.stdout), &list); err != nil {
 		p.Fatalf("threads: exit status %d: %v\n%s%s", e.status, err, e.stdout, e.stderr)
