@@ -31,11 +31,7 @@ var theArena struct {
 	arena *arena
 }
 
-// Further kinds of bases.
-const (
-	lax    = "lax"    // without protection
-	vetted = "vetted" // the check ci is required
-)
+const lax = "lax" // a base without protection
 
 // newArena makes the repository, or returns the one that is there.
 func newArena(t *testing.T) *arena {
@@ -68,7 +64,6 @@ func newArena(t *testing.T) *arena {
 	}
 	for kind, rule := range map[string]giteatest.Protection{
 		protected:  {RequiredApprovals: 1, BlockOnRejectedReviews: true},
-		vetted:     {RequiredApprovals: 1, BlockOnRejectedReviews: true, StatusChecks: []string{"ci"}},
 		dismissing: {RequiredApprovals: 1, BlockOnRejectedReviews: true, DismissStaleApprovals: true},
 	} {
 		rule.AllowPush = true // a base moves on
