@@ -138,7 +138,7 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(round.Counted, r.set.BlockOn), r.set.BlockOn)
 	text := r.env.Secrets.RedactMarkdown(report.Text())
 	for i := range v.Comments {
-		v.Comments[i].Body = r.env.Secrets.RedactMarkdown(v.Comments[i].Body)
+		v.Comments[i].Body = finding.Masked(v.Comments[i].Body, r.env.Secrets.RedactMarkdown, r.key)
 	}
 	if s.left || s.again || len(s.hidden) > 0 || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
 		// Next time all is looked at again: what had no room, or wasn't read, must not be forgotten.

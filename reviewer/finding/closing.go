@@ -63,3 +63,15 @@ func unfolded(text string) string {
 	}
 	return text
 }
+
+// Masked is the text of an inline comment of the account after mask, signed as it then is.
+func Masked(text string, mask func(string) string, key sentinel.Key) string {
+	m, rest, ok := marker(text)
+	if !ok {
+		return mask(text)
+	}
+	if masked := mask(rest); masked != rest {
+		return remarked(masked, m, key, true)
+	}
+	return text
+}

@@ -78,3 +78,15 @@ func TestClosingDoesntVouchForAPersonsSeverity(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+func TestAMaskedCommentIsStillTheAccounts(t *testing.T) {
+	f := Finding{ID: "1f3c9a2b", Title: "A key", Body: "It is hidden.", Severity: "high", Category: "security", Key: Key("a.go", "x", "security"), Head: strings.Repeat("a", 40), Where: Inline}
+	text := f.Inline("security", testKey)
+	masked := Masked(text, func(s string) string { return strings.ReplaceAll(s, "hidden", "[masked]") }, testKey)
+	if !strings.Contains(masked, "[masked]") || !Vouched(masked, testKey) {
+		t.Errorf("not masked, or not signed:\n%s", masked)
+	}
+	if same := Masked(text, func(s string) string { return s }, testKey); same != text {
+		t.Errorf("nothing to mask, but the text is\n%s", same)
+	}
+}
