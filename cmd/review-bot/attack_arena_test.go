@@ -31,8 +31,6 @@ var theArena struct {
 	arena *arena
 }
 
-const lax = "lax" // a base without protection
-
 // newArena makes the repository, or returns the one that is there.
 func newArena(t *testing.T) *arena {
 	t.Helper()

@@ -277,7 +277,7 @@ func (p *play) open(o attackOpen) {
 	}
 	by := p.arena.person(p.T, o.By)
 	st := stage{site: p.site, topic: giteatest.Unique("topic")}
-	commit := ""
+	var commit string
 	if o.Commit != "" {
 		commit = p.head(o.Commit)
 	} else {
@@ -333,7 +333,7 @@ func (p *play) pushes(s attackPush) {
 	if p.forks[p.topic] {
 		by, url = p.outsider, p.arena.fork.CloneURL()
 	}
-	commit := ""
+	var commit string
 	switch {
 	case s.Back != "":
 		commit = p.head(s.Back)
@@ -450,7 +450,7 @@ func (p *play) runs(r attackRun) {
 	}
 	m := r.Model
 	if m == nil {
-		m = p.attackCase.Model
+		m = p.Model
 	}
 	w := attackModelServer(p.T, m)
 	j := p.stage.job(w.Server, r.Role).with("GITHUB_ACTIONS", "true")
