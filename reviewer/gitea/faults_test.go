@@ -178,8 +178,6 @@ func (f fault) of(c call) (want expected, ok bool) {
 	case "Unreact":
 		want.unsure = false
 		ok = strings.HasPrefix(f.name, "200")
-	case "RequestReview":
-		ok = strings.HasPrefix(f.name, "200")
 	}
 	return want, ok
 }

