@@ -17,6 +17,10 @@ const (
 	exitRefused = 3
 )
 
+// closedLine says why a closed pull request passes no check: its commit's status would be green when it is
+// reopened, and for every other pull request with that commit.
+const closedLine = "a closed pull request isn't judged, so its commit doesn't pass — reopen it to have it reviewed"
+
 // exitOf is the exit status of a result, and the line that says why where the result
 // doesn't. head is the commit that the job's status is for; "" for the pull request's.
 //
@@ -28,7 +32,7 @@ func exitOf(r reviewer.Result, head string, failOnBlock bool) (status int, why s
 		return exitFailed, ""
 	case r.Outcome == escalation.OwnPull && r.Own == sentinel.RequestChanges:
 		return exitRefused, "" // the forge takes no verdict there, so the status has to carry it
-	case !failOnBlock || r.Outcome == escalation.Closed:
+	case !failOnBlock:
 		return exitDone, ""
 	}
 	if refused, why := refusal(r, cmp.Or(head, r.Head)); refused {
@@ -43,6 +47,8 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 	switch r.Outcome {
 	case escalation.Draft, escalation.NoSecrets, escalation.Capped, escalation.HeadMoved:
 		return true, "" // the outcome says it
+	case escalation.Closed:
+		return true, closedLine
 	case escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped, escalation.Waived,
 		escalation.OwnPull:
 	default:
@@ -72,8 +78,10 @@ func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bo
 	switch {
 	case r.Error != "":
 		return exitFailed, ""
-	case !failOnBlock || r.Closed:
+	case !failOnBlock:
 		return exitDone, ""
+	case r.Closed:
+		return exitRefused, closedLine
 	case len(r.Roles) == 0:
 		return exitRefused,
 			fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", head)

@@ -110,7 +110,10 @@ var exitRows = []exitRow{
 		[]escalation.Outcome{escalation.NoSecrets}, "the job has no secrets: the pull request comes from a fork", "",
 		none, "", false, 0, 3,
 	},
-	{[]escalation.Outcome{escalation.Closed}, "the pull request is closed or merged", "", none, "", false, 0, 0},
+	{
+		[]escalation.Outcome{escalation.Closed}, "the pull request is closed or merged; its commit may be reopened, or be another pull request's",
+		"", none, "", false, 0, 3,
+	},
 	{[]escalation.Outcome{escalation.Failed}, "the run failed, and its last line says why", "", none, "", false, 1, 1},
 }
 
@@ -245,7 +248,9 @@ func TestExitStatusOfReconcile(t *testing.T) {
 			roles: []reviewer.Result{role(comment, none, head)}, with: 3, why: "not all of the change was read",
 		},
 		"nobody has judged": {with: 3, why: "no role of the account has judged it"},
-		"closed":            {change: func(r *reviewer.Reconciliation) { r.Closed = true }},
+		"closed": {
+			change: func(r *reviewer.Reconciliation) { r.Closed = true }, with: 3, why: "a closed pull request isn't judged",
+		},
 		"failed": {
 			change: func(r *reviewer.Reconciliation) { r.Error = "no luck" }, without: 1, with: 1,
 		},

@@ -54,7 +54,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 			name:  "patch with a new finding and two to resolve",
 			start: func(t *testing.T, st stage) { st.job(blocks, "logic").result(t) }, push: true,
 			role: "logic", model: others,
-			reads: 13, looks: 17, requests: 29, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
+			reads: 12, looks: 16, requests: 28, gate: [2]string{"REQUEST_CHANGES", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			// A person asked the account for another look, which takes the block from the forge.
@@ -76,13 +76,13 @@ func TestKilledAtEveryRequest(t *testing.T) {
 			push: true, pushed: func(t *testing.T, st stage) { st.job(approves, "logic").result(t, "--lock", "off") },
 			// One more than a repost: the other role's notice of being held goes.
 			role: "tests", model: otherApproves,
-			reads: 13, looks: 17, requests: 29, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
+			reads: 12, looks: 16, requests: 28, gate: [2]string{"REQUEST_CHANGES", "APPROVED"}, end: open,
 		},
 		{
 			name:  "supersede and repost",
 			start: func(t *testing.T, st stage) { st.job(approves, "logic").result(t, "--lock", "off") }, push: true,
 			role: "logic", model: blocks,
-			reads: 13, looks: 17, requests: 29, gate: [2]string{"APPROVED", "REQUEST_CHANGES"}, end: blocked,
+			reads: 12, looks: 16, requests: 28, gate: [2]string{"APPROVED", "REQUEST_CHANGES"}, end: blocked,
 		},
 		{
 			name:  "recover a pending leftover",

@@ -45,8 +45,8 @@ func TestAHugePullRequest(t *testing.T) {
 		t.Fatal("this system doesn't tell what a process used")
 	}
 	t.Logf("%s, %d MiB, %d calls", took.Round(time.Millisecond), usage.Maxrss/1024, srv.Count())
-	if took > 10*time.Second || usage.Maxrss/1024 > 512 {
-		t.Errorf("it took %s and %d MiB, at most 10 s and 512 MiB are allowed", took, usage.Maxrss/1024)
+	if took > 30*time.Second || usage.Maxrss/1024 > 512 {
+		t.Errorf("it took %s and %d MiB, at most 30 s and 512 MiB are allowed", took, usage.Maxrss/1024)
 	}
 	if n := srv.Count(); n != calls {
 		t.Errorf("%d model requests, want all %d that are allowed", n, calls)

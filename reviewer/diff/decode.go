@@ -35,7 +35,7 @@ func Decode(data []byte) (text []byte, how string, ok bool) {
 // decodeUTF16 reads text with a byte order mark, or with the clear pattern of one: every other byte is zero.
 func decodeUTF16(data []byte) ([]byte, bool) {
 	little, ok := byteOrder(data)
-	if !ok || len(data)%2 != 0 || asciiRun(data) >= maxASCIIRun {
+	if !ok || len(data)%2 != 0 || readableRun(data) >= maxReadableRun {
 		return nil, false
 	}
 	units := make([]uint16, 0, len(data)/2)
@@ -55,9 +55,9 @@ func decodeUTF16(data []byte) ([]byte, bool) {
 	return []byte(strings.TrimPrefix(string(runes), "\ufeff")), true
 }
 
-// maxASCIIRun is how many bytes in a row may be readable by themselves in UTF-16: in Chinese some are, and
-// more than that is a text for programs that know no UTF-16.
-const maxASCIIRun = 24
+// maxReadableRun is how many bytes in a row may be readable by themselves in UTF-16, line ends among them: in
+// Chinese some are, and more than that may be a text for programs that know no UTF-16.
+const maxReadableRun = 8
 
 func byteOrder(data []byte) (little, ok bool) {
 	switch {
@@ -85,10 +85,10 @@ func byteOrder(data []byte) (little, ok bool) {
 	}
 }
 
-func asciiRun(data []byte) int {
+func readableRun(data []byte) int {
 	longest, n := 0, 0
 	for _, b := range data {
-		if b < ' ' || b > '~' {
+		if (b < ' ' || b > '~') && b != '\n' && b != '\r' && b != '\t' {
 			n = 0
 			continue
 		}

