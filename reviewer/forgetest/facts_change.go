@@ -130,7 +130,7 @@ var changeFacts = []fact{
 	{"a content is read by its id, in full", approving(), func(l *lab) {
 		for _, text := range []string{"", "\x00\xff\r\n", HeadFiles()["new.go"]} {
 			l.Push("author", map[string]string{"\xff.bin": text, "x": "x" + text})
-			if got, err := l.As("bot").Blob(l.Context(), blobID(text)); err != nil || !bytes.Equal(got, []byte(text)) {
+			if got, err := l.As("bot").Blob(l.Context(), change.Blob([]byte(text))); err != nil || !bytes.Equal(got, []byte(text)) {
 				l.Errorf("%q, %v; want %q", got, err, text)
 			}
 		}

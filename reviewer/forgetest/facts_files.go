@@ -11,6 +11,7 @@ import (
 
 	"review-bot/escalation"
 	"review-bot/reviewer"
+	"review-bot/reviewer/change"
 	"review-bot/sentinel"
 )
 
@@ -43,7 +44,7 @@ func (l *lab) wantFiles(what string, got, want map[string]string) {
 func idsOf(texts map[string]string) map[string]string {
 	ids := map[string]string{}
 	for path, text := range texts {
-		ids[path] = blobID(text)
+		ids[path] = change.Blob([]byte(text))
 	}
 	return ids
 }

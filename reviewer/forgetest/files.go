@@ -2,7 +2,6 @@ package forgetest
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git's own ids
 	"errors"
 	"fmt"
 	"maps"
@@ -94,7 +93,7 @@ func listed(files map[string]string) []change.Listed {
 	}
 	for path, inside := range folders {
 		slices.Sort(inside)
-		entry := change.Entry{Mode: change.ModeTree, ID: blobID(fmt.Sprint(inside))}
+		entry := change.Entry{Mode: change.ModeTree, ID: change.Blob(fmt.Append(nil, inside))}
 		list = append(list, change.Listed{Path: inJSON(path), Entry: entry})
 	}
 	return list
@@ -115,7 +114,7 @@ func idOf(text string) string {
 	if mode == diff.ModeSubmodule {
 		return content
 	}
-	return blobID(content)
+	return change.Blob([]byte(content))
 }
 
 // contentOf is a file's content; a submodule has none.
@@ -164,11 +163,6 @@ func (v *View) Blob(ctx context.Context, id string) ([]byte, error) {
 		}
 		return nil, errNotFound
 	})
-}
-
-// blobID is git's id of a content.
-func blobID(text string) string {
-	return fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))) //nolint:gosec // git's own ids
 }
 
 // Files are the texts of all files of a commit, see [Special].

@@ -97,9 +97,9 @@ func (c *Client) Blob(ctx context.Context, id string) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, c.explain(doing, "", nil, fmt.Errorf("the content isn't base64: %w", err))
-	case blobID(content) != id && blob.Content == "":
+	case change.Blob(content) != id && blob.Content == "":
 		return nil, c.explain(doing, "", nil, reviewer.ErrTooLarge)
-	case blobID(content) != id:
+	case change.Blob(content) != id:
 		return nil, c.explain(doing, "", nil, errOther)
 	}
 	return content, nil

@@ -34,7 +34,7 @@ func treeID(files map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&b, "%q %q\n", path, files[path])
 	}
-	return blobID([]byte(b.String()))
+	return change.Blob([]byte(b.String()))
 }
 
 // inside are the files of a folder.
@@ -93,7 +93,7 @@ func (w woods) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	var all []object
 	for path, text := range files {
 		if deep || !strings.Contains(path, "/") {
-			all = append(all, object{"path": path, "type": "blob", "mode": "100644", "sha": blobID([]byte(text))})
+			all = append(all, object{"path": path, "type": "blob", "mode": "100644", "sha": change.Blob([]byte(text))})
 		}
 	}
 	for path, folder := range folders(files) {
@@ -121,7 +121,7 @@ func TestChangesFolderByFolder(t *testing.T) {
 	after["top.txt"] = "new"
 	before["was"], after["was/now.txt"] = "a file", "a folder"
 	before["late/was.txt"], after["late"] = "a folder", "a file"
-	entry := func(text string) change.Entry { return change.Entry{Mode: 0o100644, ID: blobID([]byte(text))} }
+	entry := func(text string) change.Entry { return change.Entry{Mode: 0o100644, ID: change.Blob([]byte(text))} }
 	want := change.Set{Changes: []change.Change{
 		{Path: "d1/sub0/f21.txt", Old: entry("text 21")}, {Path: "d2/sub2/f2.txt", Old: entry("text 2"), New: entry("changed")},
 		{Path: "late", New: entry("a file")}, {Path: "late/was.txt", Old: entry("a folder")}, {Path: "new/deep/er/f.txt", New: entry("new")},
@@ -191,7 +191,7 @@ func TestAheadAndBlob(t *testing.T) {
 	if n, err := newFake(t, status(200, "[]")).client().Ahead(t.Context(), commit, other); err == nil {
 		t.Errorf("without a count: %d", n)
 	}
-	id := blobID([]byte("hi"))
+	id := change.Blob([]byte("hi"))
 	for content, want := range map[string]error{"hi": nil, "ho": errOther, "": reviewer.ErrTooLarge} {
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode(object{"content": base64.StdEncoding.EncodeToString([]byte(content))})

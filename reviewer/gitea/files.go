@@ -2,7 +2,6 @@ package gitea
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git's own ids
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/change"
 )
 
 const (
@@ -118,7 +118,7 @@ func (k *kept) keep(id string, content []byte) {
 
 // add takes a file's content, unless it is another than the commit's.
 func (f *found) add(path string, content []byte) bool {
-	if blobID(content) != f.ids[path] {
+	if change.Blob(content) != f.ids[path] {
 		return false
 	}
 	f.mu.Lock()
@@ -131,14 +131,6 @@ func (f *found) add(path string, content []byte) bool {
 // missing are the paths of the files that aren't there yet.
 func (f *found) missing() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.ids)), func(path string) bool { _, ok := f.files[path]; return ok })
-}
-
-// blobID is git's id of a content.
-func blobID(content []byte) string {
-	h := sha1.New() //nolint:gosec // git's own ids
-	fmt.Fprintf(h, "blob %d\x00", len(content))
-	h.Write(content)
-	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // split makes batches that fit into an address and into an answer.

@@ -20,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"review-bot/reviewer"
+	"review-bot/reviewer/change"
 )
 
 // store is a repository on a server with one commit, [commit], whose files are
@@ -55,7 +56,7 @@ func (s store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.tree(w, strings.TrimPrefix(what, "/git/trees/"), q)
 	case strings.HasPrefix(what, "/git/blobs/"):
 		for _, text := range s.files {
-			if what == "/git/blobs/"+blobID([]byte(text)) {
+			if what == "/git/blobs/"+change.Blob([]byte(text)) {
 				_ = json.NewEncoder(w).Encode(object{"content": s.content(text), "encoding": "base64"})
 				return
 			}
@@ -127,7 +128,7 @@ func (s store) tree(w http.ResponseWriter, id string, q url.Values) {
 		if !strings.HasPrefix(path, folder) {
 			continue
 		}
-		add(path, "blob", blobID([]byte(text)))
+		add(path, "blob", change.Blob([]byte(text)))
 		for i, c := range path {
 			if c == '/' && q.Get("recursive") != "" {
 				byPath[path[:i]] = object{"path": path[:i], "type": "tree", "sha": path[:i]}
@@ -165,14 +166,14 @@ func texts(n int) map[string]string {
 func blobsOf(files map[string]string) map[string]string {
 	ids := map[string]string{}
 	for path, text := range files {
-		ids[path] = blobID([]byte(text))
+		ids[path] = change.Blob([]byte(text))
 	}
 	return ids
 }
 
 func TestBlobIDIsGits(t *testing.T) {
 	for text, want := range map[string]string{"": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "hi\n": "45b983be36b73c0788dc9cbcb76cbb80fc7bb057"} {
-		if got := blobID([]byte(text)); got != want {
+		if got := change.Blob([]byte(text)); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
