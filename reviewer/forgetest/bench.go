@@ -13,12 +13,21 @@ import (
 type Setup struct {
 	Protection *Protection // nil: none
 	Author     string      // "": author
+
+	where func(Dialect) bool // the dialects of which a fact holds; nil: all
+}
+
+// in is the setup of a fact that holds of some dialects only.
+func (s Setup) in(where func(Dialect) bool) Setup {
+	s.where = where
+	return s
 }
 
 // Bench is a pull request on some forge, with what people do to it. Accounts go by
 // the names of [DefaultAccounts], whatever their logins are. A status is that of
 // the server's answer, 200 for every success.
 type Bench interface {
+	Dialect() Dialect
 	As(name string) reviewer.Forge
 	Login(name string) string
 
@@ -59,9 +68,12 @@ type Memory struct{ Forge *Forge }
 var _ Bench = Memory{}
 
 // NewMemory makes the forge for a setup.
-func NewMemory(s Setup) Memory {
-	return Memory{New(Options{Protection: s.Protection, Author: s.Author})}
+func NewMemory(d Dialect, s Setup) Memory {
+	return Memory{New(Options{Dialect: d, Protection: s.Protection, Author: s.Author})}
 }
+
+// Dialect is the forge's.
+func (m Memory) Dialect() Dialect { return m.Forge.site.dialect }
 
 func statusOf(err error) int {
 	var r *Refusal
@@ -117,12 +129,19 @@ func (m Memory) DeleteEntry(by string, comment int64) int {
 	return statusOf(m.Forge.DeleteTimelineEntry(by, comment))
 }
 
-// Resolve is [Forge.Resolve].
-func (m Memory) Resolve(by string, comment int64) int { return statusOf(m.Forge.Resolve(by, comment)) }
+// Resolve is [Forge.Resolve], through the API.
+func (m Memory) Resolve(by string, comment int64) int { return m.mark(m.Forge.Resolve, by, comment) }
 
-// Unresolve is [Forge.Unresolve].
+// Unresolve is [Forge.Unresolve], through the API.
 func (m Memory) Unresolve(by string, comment int64) int {
-	return statusOf(m.Forge.Unresolve(by, comment))
+	return m.mark(m.Forge.Unresolve, by, comment)
+}
+
+func (m Memory) mark(mark func(by string, comment int64) error, by string, comment int64) int {
+	if m.Forge.site.dialect.Unresolving {
+		return statusOf(errNoEndpoint)
+	}
+	return statusOf(mark(by, comment))
 }
 
 // Reply is [Forge.Reply]. No such comment is a mistake in the test.

@@ -129,6 +129,10 @@ func (f *Forge) resolve(ref string) *commit {
 		return f.find(f.head)
 	case ref == f.baseBranch:
 		return f.find(f.base)
+	case ref == mainBranch:
+		return f.find(f.main)
+	case f.site.dialect.StrictRefs:
+		return nil
 	default:
 		return f.find(f.main)
 	}

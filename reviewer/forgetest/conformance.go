@@ -1,9 +1,12 @@
 package forgetest
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,16 +15,69 @@ import (
 	"review-bot/sentinel"
 )
 
-// Conformance checks a forge, fact by fact, against what a real Gitea does. Each
-// fact gets a pull request of its own.
-func Conformance(t *testing.T, newBench func(t *testing.T, s Setup) Bench) {
-	for _, facts := range [][]fact{verdictFacts, gateFacts, dismissalFacts, requestFacts, pushFacts, textFacts, pendingFacts, refusalFacts, pullFacts, lockFacts, conversationFacts, fileFacts, changeFacts, sayFacts, listFacts} {
+// Conformance checks a forge, fact by fact, against what real servers of its dialect
+// do. Each fact gets a pull request of its own. A fact that holds of other dialects
+// only must not hold here: that servers differ in it is a fact, too.
+func Conformance(t *testing.T, newBench func(t TB, s Setup) Bench) {
+	for _, facts := range [][]fact{
+		verdictFacts, gateFacts, dismissalFacts, requestFacts, pushFacts, textFacts, pendingFacts, refusalFacts, pullFacts, lockFacts,
+		conversationFacts, fileFacts, changeFacts, sayFacts, listFacts, dialectFacts,
+	} {
 		for _, f := range facts {
 			t.Run(f.name, func(t *testing.T) {
-				f.check(&lab{T: t, Bench: newBench(t, f.setup)})
+				bench := newBench(t, f.setup)
+				if f.setup.where == nil || f.setup.where(bench.Dialect()) {
+					f.check(&lab{TB: t, Bench: bench})
+					return
+				}
+				if !f.differs(t.Context(), func(t TB) Bench { return newBench(t, f.setup) }) {
+					t.Errorf("it holds of %s, too, where it shouldn't", bench.Dialect().Name)
+				}
 			})
 		}
 	}
+}
+
+// TB is the part of testing.TB that the suite needs. Fatalf must not return to its caller.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Context() context.Context
+}
+
+// differs reports whether the fact's check fails.
+func (f fact) differs(ctx context.Context, newBench func(TB) Bench) bool {
+	r := &record{ctx: ctx}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if recover() != nil { // it has read what isn't there
+				r.failed.Store(true)
+			}
+		}()
+		f.check(&lab{TB: r, Bench: newBench(r)})
+	}()
+	<-done
+	return r.failed.Load()
+}
+
+// record notes whether a check has failed.
+type record struct {
+	ctx    context.Context
+	failed atomic.Bool
+}
+
+func (r *record) Helper()                  {}
+func (r *record) Logf(string, ...any)      {}
+func (r *record) Errorf(string, ...any)    { r.failed.Store(true) }
+func (r *record) Context() context.Context { return r.ctx }
+
+func (r *record) Fatalf(string, ...any) {
+	r.failed.Store(true)
+	runtime.Goexit()
 }
 
 // A fact is something that a server does, named by what it is.
@@ -33,14 +89,14 @@ type fact struct {
 
 // lab is a bench in a test.
 type lab struct {
-	*testing.T
+	TB
 	Bench
 }
 
 func (l *lab) must(err error) {
 	l.Helper()
 	if err != nil {
-		l.Fatal(err)
+		l.Fatalf("%v", err)
 	}
 }
 

@@ -2,8 +2,6 @@ package forgetest
 
 import (
 	"net/http"
-	"path"
-	"strings"
 
 	"review-bot/escalation"
 	"review-bot/reviewer"
@@ -16,11 +14,14 @@ func (f *Forge) Reply(by string, id int64, body string) (int64, error) {
 	if c == nil || c.kind != inline {
 		return 0, errNotFound
 	}
-	return f.addComment(comment{kind: inline, author: f.user(by).ID, review: c.review, body: body, path: c.path, line: c.line}), nil
+	return f.addComment(comment{
+		kind: inline, author: f.user(by).ID, review: c.review, body: body, path: c.path, line: c.line, commit: f.commitAt(c.review, c.path, c.line),
+	}), nil
 }
 
-// Resolve marks a conversation as resolved, by one of its comments. The mark is
-// kept on that comment; the page shows that of the conversation's oldest only.
+// Resolve marks a conversation as resolved, by one of its comments, on the page, where
+// every dialect has it. The mark is kept on that comment; the page shows that of the
+// conversation's oldest only.
 func (f *Forge) Resolve(by string, id int64) error { return f.mark(f.user(by).ID, id, true) }
 
 // Unresolve opens it again.
@@ -30,8 +31,6 @@ func (f *Forge) Unresolve(by string, id int64) error { return f.mark(f.user(by).
 func (f *Forge) mark(account, id int64, resolved bool) error {
 	c := f.comment(id)
 	switch {
-	case f.site.noResolve:
-		return errNoEndpoint
 	case c == nil:
 		return errNotFound
 	case c.kind != inline:
@@ -46,22 +45,14 @@ func (f *Forge) mark(account, id int64, resolved bool) error {
 	return nil
 }
 
-// attach adds a comment to a submitted review, as Forgejo does. It takes any
-// line, but stumbles over a path that leads out of the repository.
+// attach adds a comment to a submitted review, as Forgejo does.
 func (f *Forge) attach(account, id int64, n reviewer.NewComment) error {
 	r := f.review(id)
 	switch {
-	case !f.site.attach:
+	case !f.site.dialect.Attaches:
 		return errNoEndpoint
 	case r == nil, r.state == escalation.RowPending && r.author != account:
 		return errNotFound
-	case path.IsAbs(n.Path) || strings.HasPrefix(path.Clean(n.Path), ".."):
-		return errInternal
 	}
-	line := n.NewLine
-	if n.OldLine > 0 {
-		line = -n.OldLine
-	}
-	f.addComment(comment{kind: inline, author: account, review: id, body: n.Body, path: n.Path, line: line})
-	return nil
+	return f.addTo(r, account, n)
 }

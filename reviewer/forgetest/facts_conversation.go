@@ -96,7 +96,7 @@ var conversationFacts = []fact{
 		l.Reply("writer", reply.ID, "I see")
 		l.wantTexts("bot", row.ID, "why?", "because", "I see")
 	}},
-	{"resolving marks the comment that is named only, and may be repeated", Setup{}, func(l *lab) {
+	{"resolving marks the comment that is named only, and may be repeated", Setup{}.in(resolves), func(l *lab) {
 		row, root, reply := l.talk()
 		for range 2 {
 			l.must(l.As("bot").Resolve(l.Context(), root.ID, true))
@@ -107,7 +107,7 @@ var conversationFacts = []fact{
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, false))
 		l.wantResolvers(row.ID, "", "bot")
 	}},
-	{"reopening clears it whoever resolved, and may be repeated", Setup{}, func(l *lab) {
+	{"reopening clears it whoever resolved, and may be repeated", Setup{}.in(resolves), func(l *lab) {
 		row, root, _ := l.talk()
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, false)) // it is open
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, true))
@@ -116,7 +116,7 @@ var conversationFacts = []fact{
 			l.wantResolvers(row.ID, "", "")
 		}
 	}},
-	{"who resolved first stays, until it is reopened", Setup{}, func(l *lab) {
+	{"who resolved first stays, until it is reopened", Setup{}.in(resolves), func(l *lab) {
 		row, root, _ := l.talk()
 		l.status(l.Resolve("author", root.ID), http.StatusOK)
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, true))
@@ -125,7 +125,7 @@ var conversationFacts = []fact{
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, true))
 		l.wantResolvers(row.ID, "bot", "")
 	}},
-	{"the author and writers resolve, others don't", approving(), func(l *lab) {
+	{"the author and writers resolve, others don't", approving().in(resolves), func(l *lab) {
 		row, root, _ := l.talk()
 		for _, by := range []string{"author", "writer", "owner", "bot2"} {
 			l.status(l.Resolve(by, root.ID), http.StatusOK)
@@ -140,7 +140,7 @@ var conversationFacts = []fact{
 		l.status(l.Resolve("writer", root.ID), http.StatusOK)
 		l.wantResolvers(row.ID, "writer", "")
 	}},
-	{"resolving leaves no entry, no time and no other mark", approving(), func(l *lab) {
+	{"resolving leaves no entry, no time and no other mark", approving().in(resolves), func(l *lab) {
 		row, root, reply := l.talk()
 		entries := l.since(time.Time{})
 		l.Tick()
@@ -158,7 +158,7 @@ var conversationFacts = []fact{
 			l.Errorf("entries %+v, were %+v", now, entries)
 		}
 	}},
-	{"an edited inline comment shows the new text and time", Setup{}, func(l *lab) {
+	{"an edited inline comment shows the new text and time", Setup{}.in(resolves), func(l *lab) {
 		row, root, reply := l.talk()
 		entries := l.since(time.Time{})
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, true))
@@ -181,7 +181,7 @@ var conversationFacts = []fact{
 		l.refused(l.As("bot").EditComment(l.Context(), root.ID, ""), "the text is empty")
 		l.wantTexts("bot", row.ID, "edited by writer", "because")
 	}},
-	{"a deleted comment is gone, and its replies stay", Setup{}, func(l *lab) {
+	{"a deleted comment is gone, and its replies stay", Setup{}.in(resolves), func(l *lab) {
 		row, root, reply := l.talk()
 		l.status(l.DeleteEntry("writer", root.ID), http.StatusOK)
 		l.wantTexts("bot", row.ID, "because")
@@ -199,7 +199,7 @@ var conversationFacts = []fact{
 		l.wantTexts("bot", row.ID, "because", "still here")
 		l.wantResolvers(row.ID, "bot", "")
 	}},
-	{"only inline comments are resolved", Setup{}, func(l *lab) {
+	{"only inline comments are resolved", Setup{}.in(resolves), func(l *lab) {
 		row := l.post("bot", sentinel.Comment, "hm")
 		for _, id := range []int64{row.CommentID, l.Comment("author", "plain"), l.entry(entryPush).ID} {
 			err := l.As("bot").Resolve(l.Context(), id, true)
@@ -208,7 +208,7 @@ var conversationFacts = []fact{
 		}
 		l.refused(l.As("bot").EditComment(l.Context(), l.entry(entryPush).ID, "x"), changedNothing)
 	}},
-	{"nothing is added to a submitted review", Setup{}, func(l *lab) {
+	{"nothing is added to a submitted review", Setup{}.in(submitsForGood), func(l *lab) {
 		row := l.post("bot", sentinel.Comment, "hm")
 		l.is(l.As("bot").Attach(l.Context(), row.ID, on("late")), reviewer.ErrUnsupported)
 		l.is(l.As("bot").Attach(l.Context(), row.ID+1_000_000, on("late")), reviewer.ErrUnsupported)

@@ -47,7 +47,7 @@ var dismissalFacts = []fact{
 		l.Close("owner")
 		l.status(l.Dismiss("owner", verdict.ID, "", false), http.StatusForbidden)
 	}},
-	{"a writer can delete the entry of a dismissal", blocking(), func(l *lab) {
+	{"a writer can delete the entry of a dismissal", blocking().in(deletesEntries), func(l *lab) {
 		row := l.post("bot", sentinel.RequestChanges, "no")
 		l.status(l.Dismiss("owner", row.ID, "fine", false), http.StatusOK)
 		l.status(l.DeleteEntry("writer", l.entry(escalation.EntryDismiss).ID), http.StatusOK)
@@ -92,7 +92,7 @@ var requestFacts = []fact{
 		l.status(l.RemoveRequest("bot", "bot"), http.StatusOK)
 		l.judge(open)
 	}},
-	{"a review without inline comments takes the request away, one with them leaves it", approving(), func(l *lab) {
+	{"a review without inline comments takes the request away, one with them leaves it", approving().in(remembersAsked), func(l *lab) {
 		for _, name := range []string{"bot", "bot2", "writer"} {
 			l.must(l.As("owner").RequestReview(l.Context(), l.Login(name)))
 		}
@@ -109,7 +109,7 @@ var requestFacts = []fact{
 		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
 		l.wantRows("bot", "APPROVED", "REQUEST_REVIEW official")
 	}},
-	{"asking again does nothing after a review that was begun before the last request", approving(), func(l *lab) {
+	{"asking again does nothing after a review that was begun before the last request", approving().in(remembersAsked), func(l *lab) {
 		l.leavePending()
 		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
 		l.post("bot", sentinel.Approved, "yes")
@@ -118,7 +118,7 @@ var requestFacts = []fact{
 		l.wantRows("bot", "APPROVED official", "REQUEST_REVIEW")
 		l.judge(open)
 	}},
-	{"a block without inline comments takes the request away, and the account can ask itself again", blocking(), func(l *lab) {
+	{"a block without inline comments takes the request away, and the account can ask itself again", blocking().in(remembersAsked), func(l *lab) {
 		l.leavePending()
 		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
 		l.post("bot", sentinel.Approved, "yes")

@@ -38,7 +38,7 @@ var refusalFacts = []fact{
 		l.post("bot", sentinel.Comment, "", on("here"))
 		l.wantRows("bot", "APPROVED official", "COMMENT")
 	}},
-	{"a closed pull request takes comments only, and a verdict's inline comments stay pending", approving(), func(l *lab) {
+	{"a closed pull request takes comments only, and a verdict's inline comments stay pending", approving().in(refusesClosed), func(l *lab) {
 		l.Close("owner")
 		_, err := l.try("bot", sentinel.Approved, "yes")
 		l.refused(err, "(422): can't submit review for a closed or merged PR")
@@ -69,7 +69,7 @@ var refusalFacts = []fact{
 			l.Errorf("rows %+v, want a comment and an empty pending one", rows)
 		}
 	}},
-	{"an inline comment past the end of a file or out of the repository fails and leaves the ones before pending", approving(), func(l *lab) {
+	{"an inline comment past the end of a file or out of the repository fails and leaves the ones before pending", approving().in(refusesPastEnd), func(l *lab) {
 		for i, bad := range []reviewer.NewComment{
 			{Path: "new.go", NewLine: 11}, {Path: "../x", NewLine: 1}, {Path: "/x", NewLine: 1}, {Path: "../x", OldLine: 1}, {Path: "/x"},
 		} {
@@ -143,7 +143,7 @@ var pullFacts = []fact{
 			l.Errorf("diff\n%s\nwant\n%s", got, want)
 		}
 	}},
-	{"a file is read at a commit or branch, at the default branch for an unknown name", approving(), func(l *lab) {
+	{"a file is read at a commit or branch, at the default branch for an unknown name", approving().in(looseRefs), func(l *lab) {
 		p := l.pull()
 		for _, c := range []struct{ path, ref, want string }{
 			{"main.go", p.Base, BaseFiles()["main.go"]}, {"main.go", p.Head, HeadFiles()["main.go"]},

@@ -39,7 +39,7 @@ var textFacts = []fact{
 			l.Errorf("entry %+v, want it untouched", e)
 		}
 	}},
-	{"since shows an old entry that was edited, and not the others", approving(), func(l *lab) {
+	{"since shows an old entry that was edited, and not the others", approving().in(comparesEdits), func(l *lab) {
 		row := l.post("bot", sentinel.RequestChanges, "first")
 		l.post("bot", sentinel.Comment, "second")
 		l.Tick()
@@ -62,7 +62,7 @@ var textFacts = []fact{
 			l.Errorf("the edited entry was created %v, want that before %v", e.Created, at)
 		}
 	}},
-	{"a review whose entry was deleted stays, counts, and has no address", approving(), func(l *lab) {
+	{"a review whose entry was deleted stays, counts, and has no address", approving().in(deletesEntries), func(l *lab) {
 		row := l.post("bot", sentinel.RequestChanges, "no", on("here"))
 		l.status(l.DeleteEntry("outsider", row.CommentID), http.StatusForbidden)
 		l.status(l.DeleteEntry("writer", l.entry(entryPush).ID), http.StatusBadRequest)

@@ -73,7 +73,7 @@ var verdictFacts = []fact{
 		l.wantRows("bot", "REQUEST_CHANGES official")
 		l.judge(open)
 	}},
-	{"inline comments keep their side, place and text", approving(), func(l *lab) {
+	{"inline comments keep their side, place and text", approving().in(takesAnyOld), func(l *lab) {
 		row := l.post("bot", sentinel.Comment, "", reviewer.NewComment{Path: "main.go", NewLine: 11, Body: "new"},
 			reviewer.NewComment{Path: "main.go", OldLine: 10, Body: "old"}, reviewer.NewComment{Path: "no/such", NewLine: 9, Body: "nowhere"},
 			reviewer.NewComment{Path: "new.go", OldLine: 99, Body: "past the end"}, reviewer.NewComment{Path: "main.go", Body: "line 0"})
@@ -92,7 +92,7 @@ var verdictFacts = []fact{
 			l.Errorf("comments %+v, want %+v", got, want)
 		}
 	}},
-	{"a resolved conversation names who resolved it", approving(), func(l *lab) {
+	{"a resolved conversation names who resolved it", approving().in(resolves), func(l *lab) {
 		row := l.post("bot", sentinel.Comment, "", on("one"), on("two"))
 		first := l.comments("bot", row.ID)[0].ID
 		l.status(l.Resolve("outsider", first), http.StatusForbidden)

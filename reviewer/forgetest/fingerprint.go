@@ -67,7 +67,7 @@ func (f *Forge) Fingerprint() Fingerprint {
 		}
 		b = number(b, place(commentIDs, c.id), place(reviewIDs, c.review), c.author, int64(c.line), c.subject, flag(c.removed), c.resolver,
 			f.now-c.created, f.now-c.updated)
-		b = text(b, string(c.kind), c.path, c.body)
+		b = text(b, string(c.kind), c.path, c.commit, c.body)
 	}
 	p.Timeline = sha256.Sum256(b)
 

@@ -42,8 +42,8 @@ type site struct {
 	number int64
 	author int64
 
-	noResolve, attach bool // see [Options]
-	page              int
+	dialect Dialect
+	page    int
 }
 
 // rule is a branch protection; see [Protection].
@@ -72,6 +72,7 @@ type comment struct {
 	body     string
 	path     string // of an inline comment
 	line     int    // of an inline comment; negative on the old side
+	commit   string // of an inline comment, whose line that is; "" where the dialect moves none
 	subject  int64
 	removed  bool
 	resolver int64
@@ -110,7 +111,7 @@ func New(o Options) *Forge {
 	f := &Forge{
 		users: slices.Clone(o.Accounts), now: o.Now.Unix(), title: o.Title, body: o.Body,
 	}
-	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, noResolve: o.NoResolve, attach: o.Attach, page: o.Page}
+	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, dialect: o.Dialect, page: o.Page}
 	f.Protect(o.Protection)
 	f.base = f.commit(o.Base)
 	f.baseBranch, f.main, f.mergeBase = mainBranch, f.base, f.base

@@ -11,12 +11,16 @@ import (
 )
 
 func TestMemoryConforms(t *testing.T) {
-	forgetest.Conformance(t, func(_ *testing.T, s forgetest.Setup) forgetest.Bench { return forgetest.NewMemory(s) })
+	for _, d := range forgetest.Dialects() {
+		t.Run(d.Name, func(t *testing.T) {
+			forgetest.Conformance(t, func(_ forgetest.TB, s forgetest.Setup) forgetest.Bench { return forgetest.NewMemory(d, s) })
+		})
+	}
 }
 
 // history runs random steps on a forge and returns it with its observer.
 func history(t *rapid.T, steps int) (forgetest.Memory, *forgetest.Observer) {
-	m := forgetest.NewMemory(forgetest.RandomSetup(chooser(t)))
+	m := forgetest.NewMemory(rapid.SampledFrom(forgetest.Dialects()).Draw(t, "dialect"), forgetest.RandomSetup(chooser(t)))
 	o := observe(t, m)
 	for n := range steps {
 		run(t, o, forgetest.RandomStep(n, chooser(t)))

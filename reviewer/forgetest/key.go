@@ -19,7 +19,7 @@ func (f *Forge) Key() string {
 func (f *Forge) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pull %q %q closed=%t base=%s %s main=%s mergebase=%s head=%s ref=%s\n", f.title, f.body, f.closed, f.baseBranch, f.base, f.main, f.mergeBase, f.head, f.ref)
-	fmt.Fprintf(&b, "server noresolve=%t attach=%t\n", f.site.noResolve, f.site.attach)
+	fmt.Fprintf(&b, "server %+v\n", f.site.dialect)
 	for _, sha := range f.forgotten {
 		fmt.Fprintf(&b, "forgotten %s\n", sha)
 	}
@@ -38,8 +38,8 @@ func (f *Forge) Dump() string {
 			r.official, r.dismissed, r.stale, r.commit, f.now-r.created, r.body)
 	}
 	for _, c := range f.comments {
-		fmt.Fprintf(&b, "%s %d by %d review=%d %s:%d subject=%d removed=%t resolver=%d age=%d/%d %q\n", c.kind, comments[c.id], c.author,
-			reviews[c.review], c.path, c.line, c.subject, c.removed, c.resolver, f.now-c.created, f.now-c.updated, c.body)
+		fmt.Fprintf(&b, "%s %d by %d review=%d %s:%d at=%s subject=%d removed=%t resolver=%d age=%d/%d %q\n", c.kind, comments[c.id], c.author,
+			reviews[c.review], c.path, c.line, c.commit, c.subject, c.removed, c.resolver, f.now-c.created, f.now-c.updated, c.body)
 	}
 	for _, r := range f.reactions {
 		fmt.Fprintf(&b, "reaction %d %s age=%d\n", r.user, r.content, f.now-r.created)

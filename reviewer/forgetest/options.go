@@ -62,8 +62,7 @@ type Options struct {
 	Repo       string            // owner/name; "": owner/app
 	Number     int64             // of the pull request; 0: 1
 	Page       int               // places on a page of the timeline; 0: 50
-	NoResolve  bool              // the server can't resolve conversations: Gitea before 1.26, Forgejo
-	Attach     bool              // the server can add comments to a submitted review: Forgejo
+	Dialect    Dialect           // zero: Gitea126
 }
 
 // Gone as a file's text means that there is no such file.
@@ -118,6 +117,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Number == 0 {
 		o.Number = 1
+	}
+	if o.Dialect.Name == "" {
+		o.Dialect.Name = Gitea126.Name
 	}
 	if o.Page == 0 {
 		o.Page = 50

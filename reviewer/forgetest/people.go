@@ -214,6 +214,8 @@ func (f *Forge) DeleteTimelineEntry(by string, id int64) error {
 	switch {
 	case err != nil:
 		return err
+	case f.site.dialect.KeepsEntries && c.kind != escalation.EntryComment:
+		return nil
 	case !c.hasContent():
 		return refuse(http.StatusBadRequest, "")
 	}

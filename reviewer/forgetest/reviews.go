@@ -1,9 +1,7 @@
 package forgetest
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"review-bot/escalation"
 	"review-bot/reviewer"
@@ -14,9 +12,7 @@ import (
 // dismissed. Neither happens to a pending review, nor later when it is submitted.
 func (f *Forge) addReview(r review) int64 {
 	if r.state != escalation.RowPending {
-		f.reviews = slices.DeleteFunc(f.reviews, func(old review) bool {
-			return old.author == r.author && old.state == escalation.RowRequest
-		})
+		f.forgetAsked(r.author)
 	}
 	if isVerdict(r.state) {
 		for i := range f.reviews {
@@ -29,6 +25,13 @@ func (f *Forge) addReview(r review) int64 {
 	r.id, r.created = f.lastReview, f.now
 	f.reviews = append(f.reviews, r)
 	return r.id
+}
+
+// forgetAsked takes away what was asked of an account.
+func (f *Forge) forgetAsked(account int64) {
+	f.reviews = slices.DeleteFunc(f.reviews, func(r review) bool {
+		return r.author == account && r.state == escalation.RowRequest
+	})
 }
 
 func isVerdict(s escalation.RowState) bool {
@@ -88,42 +91,14 @@ func (f *Forge) addInline(account int64, commit string, c reviewer.NewComment) e
 		f.addReview(review{author: account, state: escalation.RowPending, commit: commit})
 		into = f.pending(account)
 	}
-	line := c.NewLine
-	if c.OldLine > 0 {
-		line = -c.OldLine
-	}
-	if !f.canComment(into, c.Path, line) {
-		return errInternal
-	}
-	f.addComment(comment{kind: inline, author: account, review: into.id, body: c.Body, path: c.Path, line: line})
-	return nil
-}
-
-// canComment is false where the server stumbles: over a path that leads out of
-// the repository, and over blaming a line that the file doesn't have. A file that
-// doesn't exist is fine, and so is anything on the old side.
-func (f *Forge) canComment(r *review, file string, line int) bool {
-	if path.IsAbs(file) || strings.HasPrefix(path.Clean(file), "..") {
-		return false
-	}
-	if line <= 0 || slices.ContainsFunc(f.comments, func(c comment) bool {
-		return c.kind == inline && c.review == r.id && c.path == file && c.line == line
-	}) {
-		return true
-	}
-	at := f.find(r.commit)
-	if at == nil {
-		return false
-	}
-	content, ok := contentOf(at.files, file)
-	return !ok || line <= lineCount(string(content))
+	return f.addTo(into, account, c)
 }
 
 // submit publishes the account's pending review, or a new one if it has none.
 func (f *Forge) submit(account int64, state escalation.RowState, body, commit string) (int64, error) {
 	stale := false
 	if isVerdict(state) {
-		if f.closed {
+		if f.closed && !f.site.dialect.TakesClosed {
 			return 0, unprocessable("can't submit review for a closed or merged PR")
 		}
 		if commit != f.ref {
@@ -135,8 +110,11 @@ func (f *Forge) submit(account int64, state escalation.RowState, body, commit st
 	}
 	official := false
 	if isVerdict(state) {
-		official = f.official(account)
+		official = f.official(account) && !f.closed
 		f.clearOfficial(account)
+		if f.site.dialect.ForgetsAsked {
+			f.forgetAsked(account)
+		}
 	}
 	r := f.pending(account)
 	if r == nil {

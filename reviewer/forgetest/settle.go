@@ -16,7 +16,12 @@ func (v *View) Resolve(ctx context.Context, comment int64, resolved bool) error 
 	if !resolved {
 		doing = "reopening a conversation on " + v.what()
 	}
-	return v.settle(ctx, Resolve, doing, func(f *Forge) error { return f.mark(v.account, comment, resolved) })
+	return v.settle(ctx, Resolve, doing, func(f *Forge) error {
+		if f.site.dialect.Unresolving {
+			return errNoEndpoint
+		}
+		return f.mark(v.account, comment, resolved)
+	})
 }
 
 // EditComment replaces the text of an inline comment.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestServerThatCannotResolve(t *testing.T) {
-	f := forgetest.New(forgetest.Options{NoResolve: true})
+	f := forgetest.New(forgetest.Options{Dialect: forgetest.Dialect{Unresolving: true}})
 	bot := f.As("bot")
 	row := post(t, bot, sentinel.Comment, "hm", "one")
 	list, err := bot.Comments(t.Context(), row.ID)
@@ -31,7 +31,7 @@ func TestServerThatCannotResolve(t *testing.T) {
 }
 
 func TestServerThatAttaches(t *testing.T) {
-	f := forgetest.New(forgetest.Options{Attach: true})
+	f := forgetest.New(forgetest.Options{Dialect: forgetest.Dialect{Attaches: true}})
 	bot := f.As("bot")
 	row := post(t, bot, sentinel.RequestChanges, "no", "one")
 	for _, late := range []reviewer.NewComment{{Path: "new.go", NewLine: 1, Body: "to the same line"}, {Path: "main.go", OldLine: 10, Body: "to another"}} {
@@ -59,10 +59,10 @@ func TestServerThatAttaches(t *testing.T) {
 // What a server can do is seen, so forges that differ by it alone have other keys.
 func TestKeyTellsServersApart(t *testing.T) {
 	keys := map[string]bool{}
-	for _, o := range []forgetest.Options{{}, {NoResolve: true}, {Attach: true}, {NoResolve: true, Attach: true}} {
-		keys[forgetest.New(o).Clone().Key()] = true
+	for _, d := range append(forgetest.Dialects(), forgetest.Dialect{}) {
+		keys[forgetest.New(forgetest.Options{Dialect: d}).Clone().Key()] = true
 	}
-	if len(keys) != 4 {
+	if len(keys) != 4 { // no dialect is Gitea126
 		t.Errorf("%d keys, want 4", len(keys))
 	}
 }

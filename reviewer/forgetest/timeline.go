@@ -35,6 +35,9 @@ func (c comment) hasContent() bool {
 	}
 }
 
+// unlisted reports whether the timeline has no entry for the comment.
+func (c comment) unlisted() bool { return c.kind == inline || c.kind == entryHidden }
+
 // writable is a comment that the account may change: its own, or with write access any.
 func (f *Forge) writable(account, id int64) (*comment, error) {
 	c := f.comment(id)
@@ -57,7 +60,7 @@ func (f *Forge) edit(account, id int64, body string) error {
 	case !c.hasContent():
 		return refuse(http.StatusNoContent, "")
 	}
-	if c.body != body {
+	if c.body != body || f.site.dialect.TouchesSame {
 		c.body, c.updated = body, f.now
 	}
 	return nil
@@ -103,6 +106,12 @@ func (f *Forge) timeline(since time.Time, rows []reviewer.Row, toEnd bool) (entr
 		inlines += row.Comments
 	}
 	entries, read, empty := []reviewer.Entry{}, map[int64]bool{}, 0
+	if f.site.dialect.ListsWhole {
+		for _, c := range slices.DeleteFunc(places, comment.unlisted) {
+			entries = append(entries, f.entry(c))
+		}
+		return entries, true
+	}
 	for page := 0; ; page++ {
 		lacks := slices.ContainsFunc(rows, func(row reviewer.Row) bool { return row.Lacking(since, read) })
 		counted := page > 0 && page > (len(entries)+inlines+hiddenMargin)/f.site.page
@@ -114,7 +123,7 @@ func (f *Forge) timeline(since time.Time, rows []reviewer.Row, toEnd bool) (entr
 		}
 		empty++
 		for _, c := range places[min(page*f.site.page, len(places)):min((page+1)*f.site.page, len(places))] {
-			if c.kind != inline && c.kind != entryHidden {
+			if !c.unlisted() {
 				entries, empty = append(entries, f.entry(c)), 0
 				read[c.id] = true
 			}

@@ -216,7 +216,7 @@ func (v *View) Comments(ctx context.Context, id int64) ([]reviewer.Comment, erro
 func (f *Forge) inline(c comment) reviewer.Comment {
 	out := reviewer.Comment{
 		ID: c.id, Review: c.review, Author: c.author, Login: f.byID(c.author).Login, Body: c.body, Path: c.path,
-		URL: f.pageOf(c.id), Created: at(c.created), Updated: at(c.updated),
+		Commit: c.commit, URL: f.pageOf(c.id), Created: at(c.created), Updated: at(c.updated),
 	}
 	if c.resolver != 0 {
 		out.Resolver, out.ResolverLogin = c.resolver, f.byID(c.resolver).Login

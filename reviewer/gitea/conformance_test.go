@@ -36,6 +36,8 @@ type site struct {
 	base  string
 	head  string
 	last  *realBench
+
+	dialect forgetest.Dialect
 }
 
 var made struct {
@@ -50,7 +52,7 @@ func theSite(t giteatest.TB) *site {
 		return made.site
 	}
 	srv := giteatest.Get(t)
-	s := &site{users: map[string]*giteatest.User{}}
+	s := &site{users: map[string]*giteatest.User{}, dialect: dialectOf(t, srv)}
 	for _, a := range forgetest.DefaultAccounts() {
 		s.users[a.Login] = srv.NewUser(t, giteatest.Unique(a.Login))
 	}
@@ -70,6 +72,17 @@ func theSite(t giteatest.TB) *site {
 	s.branch(t, "canary", s.root)
 	made.site = s
 	return s
+}
+
+// dialectOf is how the server behaves, by the version that it names.
+func dialectOf(t giteatest.TB, srv *giteatest.Server) forgetest.Dialect {
+	var answer struct {
+		Version string `json:"version"`
+	}
+	srv.Call(t, srv.Admin.Token, http.MethodGet, "/version", nil, &answer)
+	d := forgetest.DialectOf(answer.Version)
+	t.Logf("the server is %s: %s", answer.Version, d.Name)
+	return d
 }
 
 func (s *site) path(format string, args ...any) string {
@@ -141,6 +154,8 @@ func (b *realBench) As(name string) reviewer.Forge {
 		Server: b.site.repo.Server.URL, Owner: owner, Name: repo, Number: b.pull.Index, Token: b.site.users[name].Token,
 	})
 }
+
+func (b *realBench) Dialect() forgetest.Dialect { return b.site.dialect }
 
 func (b *realBench) Login(name string) string { return b.site.users[name].Name }
 
@@ -301,11 +316,14 @@ func (b *realBench) Tick() {
 func (b *realBench) Merge() (bool, string) {
 	status, message := b.pull.TryMerge(b.t, b.site.users["owner"])
 	b.moved = b.moved || status == http.StatusOK
+	if _, reason, ok := strings.Cut(message, "[reason: "); ok { // Forgejo's words around the reason
+		message = strings.TrimSuffix(reason, "]")
+	}
 	return status == http.StatusOK, message
 }
 
 func TestGiteaConforms(t *testing.T) {
-	forgetest.Conformance(t, func(t *testing.T, s forgetest.Setup) forgetest.Bench { return newBench(t, s) })
+	forgetest.Conformance(t, func(t forgetest.TB, s forgetest.Setup) forgetest.Bench { return newBench(t, s) })
 }
 
 // historiesEnv says how many random histories are compared; `make test` has
@@ -347,8 +365,9 @@ func setFlag(t *testing.T, name, value string) {
 func compareHistory(t *rapid.T) {
 	intn := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
 	setup := forgetest.RandomSetup(intn)
-	ours := forgetest.NewMemory(setup)
-	real, err := forgetest.NewObserver(t.Context(), newBench(t, setup))
+	theirs := newBench(t, setup)
+	ours := forgetest.NewMemory(theirs.Dialect(), setup)
+	real, err := forgetest.NewObserver(t.Context(), theirs)
 	check(t, err)
 	memory, err := forgetest.NewObserver(t.Context(), ours)
 	check(t, err)
