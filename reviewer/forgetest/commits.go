@@ -170,12 +170,3 @@ func paths(trees ...map[string]string) []string {
 	}
 	return slices.Sorted(maps.Keys(all))
 }
-
-// lineCount is how many lines a text has; a last one without a newline is one.
-func lineCount(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		n++
-	}
-	return n
-}

@@ -1,8 +1,9 @@
 // Package forgetest is a forge in memory: one pull request with branch
 // protection and a few accounts, answering as reviewer/gitea over Gitea 1.26
-// does. The suite that shows so is here, too ([Conformance], [Observe],
-// [RandomStep]); it runs on this forge and on a real server, and any difference
-// is a failing test.
+// does, or over another server ([Dialect]). The suite that shows so is here, too
+// ([Conformance], [Observe], [RandomStep]); it runs on this forge in every dialect
+// and on a real server, and any difference that isn't its dialect's is a failing
+// test.
 //
 // A forge is plain data. It has no goroutines and no clock of its own, so it can
 // be cloned, compared and walked through state by state:
