@@ -1,6 +1,8 @@
 package untrusted
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -8,29 +10,62 @@ import (
 // secret is a kind of token that can be told by its look.
 type secret struct {
 	name  string
-	hints []string // one of these occurs in every match: a cheap first look
-	re    *regexp.Regexp
+	hints []string       // one of these occurs in every match: a cheap first look
+	re    *regexp.Regexp // its last group is the token's random part
+	// valid, if there is one, reports whether a match is such a token indeed.
+	valid func(match string) bool
+}
+
+// find returns where the tokens of that kind are. What is legible is none: a name of 40 letters has the form of many a
+// token, and in "SG.a.b" and "sk-a-b" an interpreter sees calls.
+func (p secret) find(s string) (spans [][2]int) {
+	if !containsAny(s, p.hints) {
+		return nil
+	}
+	for _, at := range p.re.FindAllStringSubmatchIndex(s, -1) {
+		random := s[at[len(at)-2]:at[len(at)-1]]
+		if !legible(random) && (p.valid == nil || p.valid(s[at[0]:at[1]])) {
+			spans = append(spans, [2]int{at[0], at[1]})
+		}
+	}
+	return spans
 }
 
 // secrets is ordered: the more special pattern goes first. All ask for the
 // length real tokens have, so that a prefix in prose or in a scanner's own
 // source stays.
 var secrets = []secret{
-	{"github token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,255}`)},
-	{"github token", []string{"github_pat_"}, regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,255}`)},
-	{"gitlab token", []string{"gl"}, regexp.MustCompile(`\bgl(?:pat|dt|rt|cbt|ptt|ft|oas|soat|agent|imt|ffct)-[A-Za-z0-9_-]{20,}`)},
-	{"anthropic key", []string{"sk-ant-"}, regexp.MustCompile(`\bsk-ant-[A-Za-z0-9_-]{20,}`)},
-	{"openai key", []string{"sk-"}, regexp.MustCompile(`\bsk-(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,}`)},
-	{"api key", []string{"sk-"}, regexp.MustCompile(`\bsk-[A-Za-z0-9]{32,}`)},
-	{"aws key id", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{"slack token", []string{"xox"}, regexp.MustCompile(`\bxox[abeprs]-[A-Za-z0-9-]{10,}`)},
-	{"google key", []string{"AIza"}, regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
-	{"npm token", []string{"npm_"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b`)},
-	{"pypi token", []string{"pypi-"}, regexp.MustCompile(`\bpypi-[A-Za-z0-9_-]{50,}`)},
-	{"hugging face token", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}`)},
-	{"sendgrid key", []string{"SG."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}`)},
-	{"stripe key", []string{"k_live_"}, regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{"jwt", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}`)},
+	prefixed("github token", `gh[pousr]_([A-Za-z0-9]{36,255})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+	prefixed("github token", `github_pat_([A-Za-z0-9_]{22,255})`, "github_pat_"),
+	prefixed("gitlab token", `\bgl(?:pat|dt|rt|cbt|ptt|ft|oas|soat|agent|imt|ffct)-([A-Za-z0-9_-]{20,})`, "gl"),
+	prefixed("anthropic key", `\bsk-ant-([A-Za-z0-9_-]{20,})`, "sk-ant-"),
+	prefixed("openai key", `\bsk-(?:proj|svcacct|admin|or-v1)-([A-Za-z0-9_-]{20,})`, "sk-"),
+	prefixed("api key", `\bsk-([A-Za-z0-9]{32,})`, "sk-"),
+	prefixed("aws key id", `\b(?:AKIA|ASIA)([A-Z0-9]{16})\b`, "AKIA", "ASIA"),
+	prefixed("slack token", `\bxox[abeprs]-([A-Za-z0-9-]{10,})`, "xox"),
+	prefixed("google key", `\bAIza([A-Za-z0-9_-]{35})`, "AIza"),
+	prefixed("npm token", `\bnpm_([A-Za-z0-9]{36})\b`, "npm_"),
+	prefixed("pypi token", `\bpypi-([A-Za-z0-9_-]{50,})`, "pypi-"),
+	prefixed("hugging face token", `\bhf_([A-Za-z0-9]{30,})`, "hf_"),
+	prefixed("sendgrid key", `\bSG\.([A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64})`, "SG."),
+	prefixed("stripe key", `\b[sr]k_live_([A-Za-z0-9]{16,})`, "k_live_"),
+	{"jwt", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.([A-Za-z0-9_-]{16,})`), claims},
+}
+
+func prefixed(name, pattern string, hints ...string) secret {
+	return secret{name: name, hints: hints, re: regexp.MustCompile(pattern)}
+}
+
+// claims reports whether the first two parts of a JWT are what they must be, objects in JSON: else it may be
+// names with dots between them.
+func claims(jwt string) bool {
+	for _, part := range strings.Split(jwt, ".")[:2] {
+		data, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil || !json.Valid(data) {
+			return false
+		}
+	}
+	return true
 }
 
 // Mask replaces what looks like a secret by "[masked: github token]" or the
@@ -41,19 +76,25 @@ var secrets = []secret{
 // tokens without a prefix of their own, such as Gitea's: see [Masker] for those
 // the process knows.
 //
+// What may be code isn't masked, see [legible] and [secretLine]: an author could
+// hide it so.
+//
 // Masking masked text changes nothing.
 func Mask(s string) (masked string, count int) { return (*Masker)(nil).Mask(s) }
 
 // maskTokens masks tokens that are written as they are.
 func maskTokens(s string) (masked string, count int) {
 	for _, p := range secrets {
-		if !containsAny(s, p.hints) {
-			continue
-		}
-		s = p.re.ReplaceAllStringFunc(s, func(string) string {
+		var b strings.Builder
+		done := 0
+		for _, at := range p.find(s) {
+			b.WriteString(s[done:at[0]] + maskText(p.name))
+			done = at[1]
 			count++
-			return maskText(p.name)
-		})
+		}
+		if done > 0 {
+			s = b.String() + s[done:]
+		}
 	}
 	return s, count
 }
@@ -73,10 +114,8 @@ func (m *Masker) hiddenTokens(text string) (spans []hit) {
 		}
 	}
 	for _, p := range secrets {
-		if containsAny(text, p.hints) {
-			for _, at := range p.re.FindAllStringIndex(text, -1) {
-				spans = append(spans, hit{at[0], at[1], p.name})
-			}
+		for _, at := range p.find(text) {
+			spans = append(spans, hit{at[0], at[1], p.name})
 		}
 	}
 	return spans

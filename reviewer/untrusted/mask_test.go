@@ -1,9 +1,18 @@
 package untrusted
 
 import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"math/big"
+	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,19 +23,21 @@ import (
 var tokens = map[string][]string{
 	"github token":       {"ghp_" + many("aB3", 36), "gho_" + many("x1", 36), "ghs_" + many("x1", 36), "github_pat_" + many("A1_", 82)},
 	"gitlab token":       {"glpat-" + many("a-1", 20)},
-	"anthropic key":      {"sk-ant-api03-" + many("aB-_", 93)},
-	"openai key":         {"sk-proj-" + many("aB-_", 100)},
+	"anthropic key":      {"sk-ant-api03-" + many("aQ3-_", 93)},
+	"openai key":         {"sk-proj-" + many("xQ3-_", 100)},
 	"api key":            {"sk-" + many("aB3", 48)},
 	"aws key id":         {"AKIA" + many("Z7", 16), "ASIA" + many("Z7", 16)},
 	"slack token":        {"xoxb-" + many("12-", 24) + "a", "xoxp-" + many("1a", 24)},
 	"google key":         {"AIza" + many("aB_-", 35)},
 	"npm token":          {"npm_" + many("aB3", 36)},
-	"pypi token":         {"pypi-AgEIcHlwaS5vcmc" + many("aB-", 60)},
+	"pypi token":         {"pypi-AgEIcHlwaS5vcmc" + many("aQ3-", 60)},
 	"hugging face token": {"hf_" + many("aB", 34)},
 	"sendgrid key":       {"SG." + many("aB3", 22) + "." + many("a-_", 43)},
 	"stripe key":         {"sk_live_" + many("aB3", 24), "rk_live_" + many("aB3", 24)},
-	"jwt":                {"eyJ" + many("aB3", 20) + ".eyJ" + many("aB3", 40) + "." + many("aB-_", 43)},
+	"jwt":                {encoded(`{"alg":"HS256","typ":"JWT"}`) + "." + encoded(`{"sub":"1234567890","name":"A"}`) + "." + many("aQ3-_", 43)},
 }
+
+func encoded(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
 func many(s string, n int) string { return strings.Repeat(s, n)[:n] }
 
@@ -67,29 +78,52 @@ func TestMaskLeavesAlone(t *testing.T) {
 	}
 }
 
+// der is the lines of a key of n bytes, with random ones in it.
+func der(n int, seed byte) []string {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data)
+	copy(data, []byte{0x30, byte(n - 2), 2, 1, 0, 4, byte(n - 7)})
+	return folded(data, 64)
+}
+
+func folded(data []byte, width int) (lines []string) {
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString(data)), width) {
+		lines = append(lines, string(line))
+	}
+	return lines
+}
+
 func TestMaskPrivateKeys(t *testing.T) {
-	line := many("MIIEpAIBAAKCAQEA7+/", 64)
+	line, two, three := der(48, 0)[0], der(96, 0), der(120, 0)
+	plus := der(112, 0)
+	for seed := byte(0); plus[1][0] != '+'; seed++ {
+		plus = der(112, seed)
+	}
+	pgp := "lQHY" + two[1][:60]
 	m := "[masked: private key]"
 	begin, end := "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 	for _, c := range []struct {
 		name, in, want string
 		n              int
 	}{
-		{"bare", "a\n" + begin + "\n" + line + "\nQ2Fi\n" + end + "\nb", "a\n" + m + "\n" + m + "\n" + m + "\n" + m + "\nb", 1},
-		{"diff", "+" + begin + "\n+" + line + "\n+" + line + "\n+" + end + "\n b", "+" + m + "\n+" + m + "\n+" + m + "\n+" + m + "\n b", 1},
-		{"diff with columns", "  3    | -" + begin + "\n  4    | -" + line + "\n       5 +" + line + "\n  6  6  " + end, "  3    | -" + m + "\n  4    | -" + m + "\n       5 +" + m + "\n  6  6  " + m, 1},
-		{"removed and added", "-" + begin + "\n+" + begin + "\n-" + line + "\n+" + line + "\n " + end, "-" + begin + "\n+" + m + "\n-" + m + "\n+" + m + "\n " + m, 1},
+		{"bare", "a\n" + begin + "\n" + strings.Join(three, "\n") + "\n" + end + "\nb", "a\n" + m + "\n" + m + "\n" + m + "\n" + m + "\n" + m + "\nb", 1},
+		{"a last line that may be a word", begin + "\n" + strings.Join(der(99, 0), "\n") + "\n" + end, m + "\n" + m + "\n" + m + "\n" + der(99, 0)[2] + "\n" + m, 1},
+		{"diff", "+" + begin + "\n+" + two[0] + "\n+" + two[1] + "\n+" + end + "\n b", "+" + m + "\n+" + m + "\n+" + m + "\n+" + m + "\n b", 1},
+		{"diff with columns", "  3    | -" + begin + "\n  4    | -" + two[0] + "\n       5 +" + two[1] + "\n  6  6  " + end, "  3    | -" + m + "\n  4    | -" + m + "\n       5 +" + m + "\n  6  6  " + m, 1},
+		{"removed and added", "-" + begin + "\n+" + begin + "\n-" + two[0] + "\n+" + two[1] + "\n " + end, "-" + begin + "\n+" + m + "\n-" + m + "\n+" + m + "\n " + m, 1},
 		{"quoted reply", "> " + begin + "\n> " + line + "\n> " + end, "> " + m + "\n> " + m + "\n> " + m, 1},
 		{"one string", `k = "` + begin + `\n` + line + `\n` + end + `\n"`, `k = "` + m + `\n"`, 1},
-		{"one line, no end", `k = "` + begin + `\n` + line, `k = "` + m, 1},
+		{"one string of two lines", `k = "` + begin + `\n` + two[0] + `\n` + two[1] + `\n` + end + `\n"`, `k = "` + m + `\n"`, 1},
+		{"one line, no end", `k = "` + begin + `\n` + two[0], `k = "` + m, 1},
 		{"strings joined", "+\t\"" + begin + "\\n\" +\n+\t\"" + line + "\\n\" +\n+\t\"" + end + "\\n\"", "+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\"", 1},
-		{"encrypted", begin + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + line + "\n" + end + "\nx", m + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + m + "\n" + m + "\nx", 1},
-		{"PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + line + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----", m + "\n\n" + m + "\n" + m + "\n" + m, 1},
-		{"cut at the end", "+" + begin + "\n+" + line + "\n+" + line + "\n@@ -1 +1 @@\n+x", "+" + m + "\n+" + m + "\n+" + m + "\n@@ -1 +1 @@\n+x", 1},
-		{"cut at the start", "@@ -1 +1 @@\n " + line + "\n " + line + "\n " + end + "\n x", "@@ -1 +1 @@\n " + m + "\n " + m + "\n " + m + "\n x", 1},
+		{"encrypted", begin + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + two[1] + "\n" + end + "\nx", m + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + m + "\n" + m + "\nx", 1},
+		{"encrypted, on one line", begin + `\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n` + two[1] + `\n` + end, m, 1},
+		{"PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + pgp + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----", m + "\n\n" + m + "\n=aBcD\n" + m, 1},
+		{"cut at the end", "+" + begin + "\n+" + three[0] + "\n+" + three[1] + "\n@@ -1 +1 @@\n+x", "+" + m + "\n+" + m + "\n+" + m + "\n@@ -1 +1 @@\n+x", 1},
+		{"cut at the start", "@@ -1 +1 @@\n " + three[1] + "\n " + three[2] + "\n " + end + "\n x", "@@ -1 +1 @@\n " + m + "\n " + m + "\n " + m + "\n x", 1},
 		{"two", begin + "\n" + line + "\n" + end + "\nx\n" + begin + "\n" + line + "\n" + end, m + "\n" + m + "\n" + m + "\nx\n" + m + "\n" + m + "\n" + m, 2},
 		{"CRLF", begin + "\r\n" + line + "\r\n" + end + "\r\n", m + "\r\n" + m + "\r\n" + m + "\r\n", 1},
-		{"a line that begins with a plus", begin + "\n" + line + "\n+" + line[1:] + "\n" + line[:20] + "==\n" + end, m + "\n" + m + "\n+" + m + "\n" + m + "\n" + m, 1},
+		{"a line that begins with a plus", begin + "\n" + strings.Join(plus, "\n") + "\n" + end, m + "\n" + m + "\n+" + m + "\n" + m + "\n" + m, 1},
 		{"two on a line", `a("` + begin + `\n` + line + `\n` + end + `", "` + begin + line + end + `")`, `a("` + m + `", "` + m + `")`, 2},
 	} {
 		got, n := Mask(c.in)
@@ -101,8 +135,9 @@ func TestMaskPrivateKeys(t *testing.T) {
 
 // Masking hides values, never code: what only looks as if it were in a key is left as it is.
 func TestMaskLeavesCode(t *testing.T) {
-	line := many("MIIEpAIBAAKCAQEA7+/", 64)
+	line := der(48, 0)[0]
 	begin, end := "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+	words := "setUserIsAdmin1/disableAuthentication1/forEverybodyWhoAsksForIt+"
 	for name, s := range map[string]string{
 		"code in comments":        "// " + begin + "\nfetch(evil);\nadmin = true\n// " + end,
 		"code without a space":    begin + "\nisAdmin=true\nauthorizationIsDisabledForEveryone=true\n" + end,
@@ -122,6 +157,20 @@ func TestMaskLeavesCode(t *testing.T) {
 		"a path, run by a shell":  begin + "\n/////////////////////////////////////////////////tmp/Evil12345678\n" + end,
 		"few different signs":     begin + "\n" + many("aA1", 64) + "\n" + end,
 		"the longer line comes":   begin + "\n" + line[:40] + "\n" + line + "\n" + end,
+		"base64 that is no key":   begin + "\n" + der(96, 0)[1] + "\n" + end,
+		"the same on one line":    begin + `\n` + der(96, 0)[1] + `\n` + end,
+		"a part of a key as all":  begin + "\n" + der(96, 0)[0] + "\n" + end,
+		"more than a key":         begin + "\n" + line + "\n" + line + "\n" + end,
+		"words as long as lines":  words + "\n" + words + "\n" + end,
+		"words after a BEGIN":     begin + "\n" + words + "\n" + words + "\n",
+		"an expression":           "a1b/C2d+e3F/g4H+i5J/k6L+m7N/o8P+q9R/s0T+u1V/w2X+y3Z/A4b+c5D/e6F+\n" + end,
+		"encrypted words":         begin + "\nProc-Type: 4,ENCRYPTED\n\n" + words + "\n" + end,
+		"a JWT of names":          "eyJhbGciOiJub.eyJmZXRjaGVz.Q29uc3RydWN0b3IxMjM0()",
+		"a JWT of a function":     encoded(`{"alg":"none"}`) + "." + encoded(`{"sub":"1"}`) + ".disableAuthentication()",
+		"calls like a token":      "SG.disableAuthentication.forEverybodyWhoAsksForIt",
+		"a sum like a token":      "sk-ant-disable-authentication-for-all-requests",
+		"a function like a token": "ghp_disableAuthenticationForEverybodyWhoAsksForIt1()",
+		"a command like a token":  "xoxb-install-everything",
 	} {
 		if got, n := Mask(s); got != s || n != 0 {
 			t.Errorf("%s: %d\n%s", name, n, got)
@@ -131,6 +180,149 @@ func TestMaskLeavesCode(t *testing.T) {
 	in := begin + `\n` + line + "`; evil(); `\n" + line + "\nevil()\n" + begin + "\n" + line + "\nevil()\n" + end + "\nevil()"
 	if got, n := Mask(in); strings.Count(got, "evil()") != 4 || n != 2 || strings.Count(got, line) != 1 {
 		t.Errorf("%d\n%s", n, got)
+	}
+}
+
+// A key can be made that has words in it. Its other lines are masked, not those.
+func TestMaskLeavesCodeInKeys(t *testing.T) {
+	const words = "setUserIsAdmin1/disableAuthentication1/forEverybodyWhoAsksForIt+"
+	noise := der(120, 1)
+	body, err := base64.StdEncoding.DecodeString(noise[1][:52] + noise[1] + words + noise[1] + "deletebackup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What comes before the words is two whole lines.
+	lines := folded(append([]byte{0x30, 0x81, byte(len(body) + 6), 2, 1, 0, 4, 0x81, byte(len(body))}, body...), 64)
+	in := "-----BEGIN PRIVATE KEY-----\n" + strings.Join(lines, "\n") + "\n-----END PRIVATE KEY-----"
+	got, n := Mask(in)
+	m := "[masked: private key]\n"
+	if want := m + m + m + words + "\n" + m + "deletebackup\n" + strings.TrimSpace(m); got != want || n != 1 {
+		t.Errorf("%d\n%s\nof\n%s", n, got, in)
+	}
+}
+
+// Keys as programs write them are masked: whole, on one line, and what a hunk's edge leaves of them.
+func TestMaskGeneratedKeys(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{1})
+	random := func(n int) []byte {
+		data := make([]byte, n)
+		_, _ = r.Read(data)
+		return data
+	}
+	number := func(n int) *big.Int { return new(big.Int).SetBytes(random(n)) }
+	must := func(data []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	sized := func(data []byte) []byte {
+		return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
+	}
+	curve := func() *ecdsa.PrivateKey {
+		key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), random(32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	kinds := []struct {
+		label, header string
+		width         int
+		make          func() []byte
+	}{
+		{"RSA PRIVATE KEY", "", 64, func() []byte {
+			return must(asn1.Marshal(struct{ V, N, E, D, P, Q, DP, DQ, I *big.Int }{
+				new(big.Int), number(256), big.NewInt(65537), number(256), number(128), number(128), number(128), number(128), number(128),
+			}))
+		}},
+		{"RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n", 64, func() []byte { return random(16 * (40 + len(random(1)))) }},
+		{"EC PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalECPrivateKey(curve())) }},
+		{"PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalPKCS8PrivateKey(curve())) }},
+		{"PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(random(32)))) }},
+		{"ENCRYPTED PRIVATE KEY", "", 64, func() []byte {
+			return must(asn1.Marshal(struct {
+				A struct{ O asn1.ObjectIdentifier }
+				D []byte
+			}{struct{ O asn1.ObjectIdentifier }{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 13}}, random(1200)}))
+		}},
+		{"OPENSSH PRIVATE KEY", "", 70, func() []byte {
+			key := random(32)
+			public := slices.Concat(sized([]byte("ssh-ed25519")), sized(key))
+			check := random(4)
+			secret := slices.Concat(check, check, public, sized(append(random(32), key...)), sized([]byte("alice@build.example.com")), []byte{1, 2, 3})
+			return slices.Concat([]byte("openssh-key-v1\x00"), sized([]byte("none")), sized([]byte("none")), sized(nil), []byte{0, 0, 0, 1}, sized(public), sized(secret))
+		}},
+		{"PGP PRIVATE KEY BLOCK", "\n", 64, func() []byte { return append([]byte{0x95, 0x03, 0x98, 4}, random(917)...) }},
+	}
+	const each = 125
+	all, left := 0, 0
+	for _, kind := range kinds {
+		for range each {
+			lines := folded(kind.make(), kind.width)
+			begin, end := "-----BEGIN "+kind.label+"-----", "-----END "+kind.label+"-----"
+			text := strings.Join(lines, "\n")
+			if kind.label[0] == 'P' && kind.width == 64 && kind.header != "" {
+				text += "\n=aQ3x"
+			}
+			half := lines[:max(len(lines)/2, 1)]
+			forms := []string{
+				begin + "\n" + kind.header + text + "\n" + end,
+				begin + "\n" + kind.header + strings.Join(half, "\n"),
+				strings.Join(lines[min(len(lines)-1, 1):], "\n") + "\n" + end,
+			}
+			if kind.header == "" {
+				forms = append(forms, begin+`\n`+strings.Join(lines, `\n`)+`\n`+end)
+			}
+			for form, s := range forms {
+				got, n := Mask("x\n" + s)
+				if n != 1 && !(form == 2 && len(lines) == 2) { // of those the one line that is left has no length to know it by
+					t.Fatalf("%s, form %d: %d are masked of\n%s", kind.label, form, n, s)
+				}
+				for _, line := range lines {
+					if len(line) >= minLine && strings.Contains(s, line) {
+						all++
+						if strings.Contains(got, line) {
+							left++
+							t.Logf("%s, form %d: %s", kind.label, form, line)
+						}
+					}
+				}
+			}
+		}
+	}
+	if left*1000 > all {
+		t.Errorf("%d of %d lines are left", left, all)
+	}
+	t.Logf("%d keys, %d lines, %d left", each*len(kinds), all, left)
+}
+
+// Code and random bytes are told apart line by line.
+func TestLegible(t *testing.T) {
+	r := rand.New(rand.NewChaCha8([32]byte{2}))
+	signs := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	const lines = 20_000
+	taken := 0
+	for range lines {
+		line := make([]byte, 64)
+		for i := range line {
+			line[i] = signs[r.IntN(len(signs))]
+		}
+		if !secretLine(string(line)) {
+			taken++
+		}
+	}
+	if t.Logf("%d of %d lines", taken, lines); taken*5_000 > lines {
+		t.Errorf("%d of %d random lines are taken for words", taken, lines)
+	}
+	for _, words := range []string{
+		"authorizationIsDisabledForEveryone", "DISABLE+AUTHENTICATION", "tools/install/everything", "fetchAndExecuteTheScript", "isAdmin/processRequest",
+		"MIIEpAIBAAKCAQEAdisableAuthentication7Qx9ZkPw2",
+	} {
+		if !legible(words) {
+			t.Errorf("%s isn't legible", words)
+		}
 	}
 }
 
@@ -167,7 +359,7 @@ func TestMaskKeepsLines(t *testing.T) {
 		pieces = append(pieces, values...)
 	}
 	pieces = append(pieces, "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----",
-		many("MIIE", 64), "\n", "\n", "\n", "\n+", "\n-", "\n 12 13 ", `\n`, " ", "x", "\"", "masked", "[masked: private key]")
+		der(48, 0)[0], der(120, 0)[1], "\n", "\n", "\n", "\n+", "\n-", "\n 12 13 ", `\n`, " ", "x", "\"", "masked", "[masked: private key]")
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 30).Draw(t, "pieces"), "")
 		once, n := Mask(s)
@@ -185,7 +377,8 @@ func TestMaskAsRead(t *testing.T) {
 	token := "ghp_" + many("aB3", 36)
 	own := "s3cr3t-0123456789"
 	m := NewMasker(own)
-	key := "-----BEGIN RSA PRIVATE KEY-----\n" + many("MIIEpAIBAAKCAQEA7+/", 64) + "\n-----END RSA PRIVATE KEY-----"
+	line := der(48, 0)[0]
+	key := "-----BEGIN RSA PRIVATE KEY-----\n" + line + "\n-----END RSA PRIVATE KEY-----"
 	for _, gap := range []string{"\u200b", "\u00ad", "\u202e", "\u2060", "\ufeff", "\x00", "\u034f", "\U000e0041", "\u200b\u200c"} {
 		for name, s := range map[string]string{
 			"one":      token[:9] + gap + token[9:],
@@ -198,7 +391,7 @@ func TestMaskAsRead(t *testing.T) {
 				t.Errorf("%q, %s: %q, %d", gap, name, got, n)
 			}
 		}
-		hidden := strings.Replace(strings.Replace(key, "PRIV", "PRI"+gap+"V", 1), "AKCA", "AK"+gap+"CA", 1)
+		hidden := strings.Replace(strings.Replace(key, "PRIV", "PRI"+gap+"V", 1), line[9:], gap+line[9:], 1)
 		if got, n := m.Mask("x" + gap + "\n" + hidden + "\ny"); n != 1 || got != "x"+gap+"\n"+strings.Repeat("[masked: private key]\n", 3)+"y" {
 			t.Errorf("%q: %q, %d", gap, got, n)
 		}
@@ -251,11 +444,11 @@ func TestRedactedMarkdownIsSafe(t *testing.T) {
 }
 
 func TestMaskLines(t *testing.T) {
-	line := many("MIIEpAIBAAKCAQEA7+/", 64)
-	in := []string{"a", "-----BEGIN PRIVATE KEY-----", line, line, "-----END PRIVATE KEY-----", "ghp_" + many("aB3", 36), ""}
+	line := der(96, 0)
+	in := []string{"a", "-----BEGIN PRIVATE KEY-----", line[0], line[1], "-----END PRIVATE KEY-----", "ghp_" + many("aB3", 36), ""}
 	got, n := NewMasker().MaskLines(in)
 	m := "[masked: private key]"
-	if want := []string{"a", m, m, m, m, "[masked: github token]", ""}; n != 2 || strings.Join(got, "\n") != strings.Join(want, "\n") || in[2] != line {
+	if want := []string{"a", m, m, m, m, "[masked: github token]", ""}; n != 2 || strings.Join(got, "\n") != strings.Join(want, "\n") || in[2] != line[0] {
 		t.Errorf("%q, %d", got, n)
 	}
 	if got, n := NewMasker().MaskLines(nil); len(got) != 0 || n != 0 {
