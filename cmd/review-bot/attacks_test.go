@@ -305,7 +305,7 @@ func (p *play) open(o attackOpen) {
 	st = st.beside(p.T)
 	st.proxy.SetHook(p.hook)
 	p.pulls, p.stage = append(p.pulls, st), st
-	p.arrived(commit)
+	p.arrived(p.T, commit)
 	p.keepDiff(commit)
 }
 
@@ -351,27 +351,8 @@ func (p *play) pushes(s attackPush) {
 	if s.NoWait {
 		return
 	}
-	p.arrived(commit)
+	p.arrived(p.T, commit)
 	p.keepDiff(commit)
-}
-
-// arrived waits until the server has taken in a push: its diff is that of the new head.
-// The timeline's entry may come a little later, or be hidden.
-func (p *play) arrived(head string) {
-	p.Helper()
-	ref := fmt.Sprintf("refs/pull/%d/head", p.pull.Index)
-	if err := giteatest.Poll(p.Context(), 30*time.Second, ref+" is at "+head, func() (bool, error) {
-		var text string
-		_, err := p.srv.Do(p.Context(), p.bot.Token, http.MethodGet, p.api("/git/%s", ref), nil, &text)
-		return strings.Contains(text, head) && p.pull.State(p.T).Head.SHA == head, err
-	}); err != nil {
-		p.Fatal(err)
-	}
-	_ = giteatest.Poll(p.Context(), 3*time.Second, "the timeline has the push", func() (bool, error) {
-		return slices.ContainsFunc(p.pull.Timeline(p.T), func(e giteatest.TimelineEntry) bool {
-			return e.Type == "pull_push" && strings.Contains(e.Body, head)
-		}), nil
-	})
 }
 
 // pushesBase pushes to a base.

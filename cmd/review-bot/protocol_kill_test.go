@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"review-bot/reviewer/gitea/giteatest"
 	"review-bot/reviewer/openai/modeltest"
@@ -105,6 +105,9 @@ func TestKilledAtEveryRequest(t *testing.T) {
 				stages[0].push(t, 2)
 			}
 			for _, st := range stages {
+				if test.push {
+					st.arrived(t, st.commits[2])
+				}
 				if test.pushed != nil {
 					test.pushed(t, st)
 				}
@@ -259,32 +262,37 @@ func (p process) run(t *testing.T, args ...string) {
 	}
 }
 
-// killedAfter runs the program until its n-th request has been answered.
+// killedAfter runs the program until its n-th request has been answered. Requests
+// that it sends side by side go to the server one after the other, so that none
+// that came after the n-th gets there.
 func (p process) killedAfter(t *testing.T, st stage, n int) {
 	t.Helper()
 	cmd, out := p.command(t)
-	before := len(st.proxy.Requests())
-	killed := make(chan error, 1)
-	started := make(chan struct{})
-	st.proxy.After(before+n, func() {
-		<-started
-		killed <- cmd.Process.Kill()
+	started, killed := make(chan struct{}), make(chan error, 1)
+	turn := make(chan struct{}, 1)
+	turn <- struct{}{}
+	var answered atomic.Int64
+	st.proxy.SetHook(func(*giteatest.Request) *giteatest.Fault {
+		return &giteatest.Fault{Hold: turn, Forwarded: func(giteatest.Request) {
+			if answered.Add(1) < int64(n) {
+				turn <- struct{}{}
+				return
+			}
+			<-started
+			killed <- cmd.Process.Kill()
+		}}
 	})
+	defer st.proxy.SetHook(nil)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	close(started)
 	_ = cmd.Wait() // it was killed
-	select {
-	case err := <-killed:
-		if err != nil {
-			t.Fatalf("kill: %v", err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatalf("the program ended before its request %d\n%s", n, out)
+	if got := answered.Load(); got != int64(n) {
+		t.Fatalf("the program ended after %d requests, and was to be killed after %d\n%s", got, n, out)
 	}
-	if got := len(st.proxy.Requests()) - before; got > n+2 { // up to three are sent side by side
-		t.Fatalf("it sent %d requests, and was to die at the %d. one", got, n)
+	if err := <-killed; err != nil {
+		t.Fatalf("kill: %v", err)
 	}
 }
 

@@ -75,22 +75,23 @@ func TestReconcileRepairsWhatADeadJobLeft(t *testing.T) {
 	st.ran(t, blocking(t, 1), "a", escalation.Posted, sentinel.RequestChanges)
 	st.push(t, 2)
 	// B's POST is held until A, which the dead lock doesn't stop, is through.
-	arrived, through := make(chan struct{}), make(chan struct{})
+	arrived, through, posted := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b := process{program, st.job(approving(t, 11), "b")}
+	cmd, out := b.command(t)
 	st.proxy.SetHook(func(r *giteatest.Request) *giteatest.Fault {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.Path, "/reviews") {
 			return nil
 		}
 		close(arrived)
-		return &giteatest.Fault{Hold: through}
+		return &giteatest.Fault{Hold: through, Forwarded: func(giteatest.Request) {
+			_ = cmd.Process.Kill()
+			close(posted)
+		}}
 	})
-	b := process{program, st.job(approving(t, 11), "b")}
-	cmd, out := b.command(t)
-	posted := make(chan struct{})
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-arrived
-	st.proxy.After(len(st.proxy.Requests()), func() { _ = cmd.Process.Kill(); close(posted) })
 	st.beside(t).ran(t, approving(t, 1), "a", escalation.Reposted, sentinel.Approved, "--lock-expire=-1s")
 	st.gates(t, "APPROVED")
 	close(through)

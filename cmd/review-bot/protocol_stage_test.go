@@ -207,13 +207,27 @@ func (st stage) nothingDeleted(t *testing.T) {
 func (st stage) push(t *testing.T, commit int) {
 	t.Helper()
 	st.repoint(t, commit)
-	for range 200 {
-		if st.pull.State(t).Head.SHA == st.commits[commit] {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	st.arrived(t, st.commits[commit])
+}
+
+// arrived waits until the server has taken in a push: its diff is that of the new head.
+// Before that a run reads again and again, and sends more requests than otherwise.
+// The timeline's entry may come a little later, or be hidden.
+func (st stage) arrived(t *testing.T, head string) {
+	t.Helper()
+	ref := fmt.Sprintf("refs/pull/%d/head", st.pull.Index)
+	if err := giteatest.Poll(t.Context(), time.Minute, ref+" is at "+head, func() (bool, error) {
+		var text string
+		_, err := st.srv.Do(t.Context(), st.bot.Token, http.MethodGet, st.api("/git/%s", ref), nil, &text)
+		return strings.Contains(text, head) && st.pull.State(t).Head.SHA == head, err
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, st.look(t))
 	}
-	t.Fatalf("the push doesn't show\n%s", st.look(t))
+	_ = giteatest.Poll(t.Context(), 3*time.Second, "the timeline has the push", func() (bool, error) {
+		return slices.ContainsFunc(st.pull.Timeline(t), func(e giteatest.TimelineEntry) bool {
+			return e.Type == "pull_push" && strings.Contains(e.Body, head)
+		}), nil
+	})
 }
 
 func (st stage) repoint(t giteatest.TB, commit int) {

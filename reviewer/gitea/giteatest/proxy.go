@@ -34,7 +34,6 @@ type Proxy struct {
 	mu       sync.Mutex
 	requests []*Request
 	hook     Hook
-	after    map[int]func()
 }
 
 // A Request is one request that the proxy has seen.
@@ -71,7 +70,8 @@ type Hook func(*Request) *Fault
 // Hold, Delay, CutBefore, Status, then forwarding, Forwarded, CutAfter, Half. The
 // zero value is none.
 type Fault struct {
-	// Hold keeps the request back until the channel is closed.
+	// Hold keeps the request back until the channel is closed, or a value was
+	// received: a channel that holds one value lets one request through.
 	Hold <-chan struct{}
 	// Delay keeps it back for a time.
 	Delay time.Duration
@@ -83,7 +83,7 @@ type Fault struct {
 	Header http.Header
 	Body   string
 	// Forwarded is called when the server has answered and the client has seen
-	// nothing of it yet.
+	// nothing of it yet: where a process dies that is killed after a request.
 	Forwarded func(Request)
 	// CutAfter closes the connection instead of passing the answer on.
 	CutAfter bool
@@ -139,25 +139,12 @@ func (p *Proxy) SetHook(hook Hook) {
 	p.hook = hook
 }
 
-// After has fn called once, when the server has answered the n-th request
-// (counted like [Request.N]) and the client has seen nothing of that answer yet:
-// where a process dies that is killed "after its n-th request". A request that a
-// fault keeps from the server counts when the fault is made.
-func (p *Proxy) After(n int, fn func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.after == nil {
-		p.after = map[int]func(){}
-	}
-	p.after[n] = fn
-}
-
-// Reset forgets the requests so far, hook and After. Requests under way aren't
+// Reset forgets the requests so far and the hook. Requests under way aren't
 // recorded any more.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.requests, p.hook, p.after = nil, nil, nil
+	p.requests, p.hook = nil, nil
 }
 
 // Requests returns the requests so far in the order of their arrival.
@@ -288,36 +275,16 @@ func await[T any](p *Proxy, in *http.Request, r *Request, done <-chan T) {
 func (p *Proxy) cut(r *Request) {
 	p.mu.Lock()
 	r.Cut = true
-	fn := p.claim(r)
 	p.mu.Unlock()
-	if fn != nil {
-		fn()
-	}
 	panic(http.ErrAbortHandler)
 }
 
-// answered notes the answer's status and calls what [Proxy.After] asked for.
+// answered notes the answer's status.
 func (p *Proxy) answered(r *Request, status int, forwarded bool) Request {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	r.Status, r.Forwarded = status, forwarded
-	seen := *r
-	fn := p.claim(r)
-	p.mu.Unlock()
-	if fn != nil {
-		fn()
-	}
-	return seen
-}
-
-// claim takes the function that waits for r's number. A request from before a
-// Reset has no number any more.
-func (p *Proxy) claim(r *Request) func() {
-	if r.N > len(p.requests) || p.requests[r.N-1] != r {
-		return nil
-	}
-	fn := p.after[r.N]
-	delete(p.after, r.N)
-	return fn
+	return *r
 }
 
 func answer(w http.ResponseWriter, status int, header http.Header, body []byte) {

@@ -1,6 +1,7 @@
 package giteatest
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -40,7 +41,13 @@ func upstream(t *testing.T) (*Proxy, *atomic.Int64) {
 
 func send(t *testing.T, method, url, body string) (status int, header http.Header, err error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	return sendUntil(t.Context(), t, method, url, body)
+}
+
+// sendUntil sends a request that ends with ctx.
+func sendUntil(ctx context.Context, t *testing.T, method, url, body string) (status int, header http.Header, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,23 +188,44 @@ func TestProxyCloseEndsHolds(t *testing.T) {
 	}
 }
 
-func TestProxyAfter(t *testing.T) {
+// What waits for its turn is sent by and by: so a process dies after its n-th
+// request, and no other one has reached the server.
+func TestProxyOneAtATime(t *testing.T) {
 	p, reached := upstream(t)
-	var at []int64
-	p.After(2, func() { at = append(at, reached.Load()) })
-	var forwarded []int
+	turn := make(chan struct{}, 1)
+	turn <- struct{}{}
+	var seen []int64
 	p.SetHook(func(*Request) *Fault {
-		return &Fault{Forwarded: func(r Request) { forwarded = append(forwarded, r.Status) }}
+		return &Fault{Hold: turn, Forwarded: func(r Request) {
+			if seen = append(seen, reached.Load()); r.Status != http.StatusOK {
+				t.Errorf("status %d", r.Status)
+			}
+			if len(seen) < 3 {
+				turn <- struct{}{}
+			}
+		}}
 	})
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	done := make(chan error)
+	for range 5 {
+		go func() {
+			_, _, err := sendUntil(ctx, t, "GET", p.URL+"/x", "")
+			done <- err
+		}()
+	}
 	for range 3 {
-		if _, _, err := send(t, "GET", p.URL+"/x", ""); err != nil {
-			t.Fatal(err)
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	}
-	if diff := cmp.Diff([]int64{2}, at); diff != "" {
-		t.Errorf("After(2) was called with so many requests answered (-want +got):\n%s", diff)
+	cancel()
+	for range 2 {
+		if err := <-done; err == nil {
+			t.Error("a request whose turn never came was answered")
+		}
 	}
-	if diff := cmp.Diff([]int{200, 200, 200}, forwarded); diff != "" {
-		t.Errorf("Forwarded (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int64{1, 2, 3}, seen); diff != "" {
+		t.Errorf("so many requests had reached the server at each (-want +got):\n%s", diff)
 	}
 }
