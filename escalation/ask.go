@@ -1,6 +1,7 @@
 package escalation
 
 import (
+	"slices"
 	"time"
 
 	"review-bot/sentinel"
@@ -128,6 +129,20 @@ func (v Verdict) Judgement() Judgement {
 		}
 	}
 	return Judgement{Own: v.Own, Head: v.Head, Against: v.Against, Text: sentinel.Hash(v.Body.Text), Note: Note{v.Q, v.Base, v.Heard, extra}}
+}
+
+// Noting is v with these fields of the sentinel in place of its own of the same keys.
+func (v Verdict) Noting(fields []sentinel.Field) Verdict {
+	v.Extra = slices.Clone(v.Extra)
+	for _, f := range fields {
+		i := slices.IndexFunc(v.Extra, func(own sentinel.Field) bool { return own.Key == f.Key })
+		if i < 0 {
+			v.Extra = append(v.Extra, f)
+			continue
+		}
+		v.Extra[i] = f
+	}
+	return v
 }
 
 // Recorded is a role's verdict as its record has it, to go on with when no model

@@ -81,6 +81,7 @@ type Action struct {
 	Clear     []Record         // records whose notice of an escalation is out of date
 	Recorded  bool             // nobody acts: what is posted is what the role's record says
 	Blockers  []Record         // records of other roles that hold the account, newest first
+	Waits     []string         // siblings that haven't judged the head: but for them the account would approve it
 	Reason    string           // one clause for the log
 }
 
@@ -95,6 +96,7 @@ type Desire struct {
 	Blockers []Record         // current records that hold the account, the acting role's not among them; newest first
 	Waived   bool             // some role's request for changes was dismissed by a person
 	Waiting  bool             // approval waits for siblings that haven't judged the head, or for a timeline that can be read whole
+	Waits    []string         // those siblings, if nothing else keeps the account from approving
 }
 
 // Desired computes worst-wins from the roles' own verdicts. Published events
@@ -124,7 +126,8 @@ func Desired(s Situation) Desire {
 			approved = true
 		}
 	}
-	d.Waiting = s.Log.Holes || slices.ContainsFunc(s.Siblings, func(role string) bool { return role != s.Role && !s.judged(role) })
+	waits := slices.DeleteFunc(slices.Clone(s.Siblings), func(role string) bool { return role == s.Role || s.judged(role) })
+	d.Waiting = s.Log.Holes || len(waits) > 0
 	switch {
 	case blocked:
 		d.Event = sentinel.RequestChanges
@@ -132,6 +135,9 @@ func Desired(s Situation) Desire {
 		d.Event = sentinel.Approved
 	default:
 		d.Event = sentinel.None
+		if approved && !d.Waived && !s.Log.Holes {
+			d.Waits = waits
+		}
 	}
 	return d
 }
@@ -193,7 +199,7 @@ func (s Situation) verdict() Action {
 	}
 	want := Desired(s)
 	a := s.table(cur, has, want)
-	a.Desired, a.Blockers = want.Event, want.Blockers
+	a.Desired, a.Blockers, a.Waits = want.Event, want.Blockers, want.Waits
 	a.Supersede = append(s.leftovers(cur), a.Supersede...)
 	a.clear(s.Log)
 	return a

@@ -22,11 +22,12 @@ type Config struct {
 	Key     sentinel.Key
 	Nonce   string // random, of this process: the nonces of its POSTs are derived from it
 
-	Role    string  // the acting role; "" for reconcile
-	Verdict Verdict // what it found
-	Seen    Log     // what was read before the model was asked
-	Retire  string  // reconcile: role whose verdict is to be marked as retired
-	Rest    bool    // no role acts, and only what [Rest] decides is done
+	Role    string           // the acting role; "" for reconcile
+	Verdict Verdict          // what it found
+	Noted   []sentinel.Field // what the run knows better than the role's record, where no model was asked
+	Seen    Log              // what was read before the model was asked
+	Retire  string           // reconcile: role whose verdict is to be marked as retired
+	Rest    bool             // no role acts, and only what [Rest] decides is done
 
 	// Handoff is a comment that hands the pull request over to people, with its marker; nil
 	// for none. It is written once per count of rounds.
@@ -413,7 +414,7 @@ func (p *Publication) adopt() {
 	case !ok:
 		return
 	case !p.verdict.Fresh:
-		p.verdict = Recorded(cur)
+		p.verdict = Recorded(cur).Noting(p.cfg.Noted)
 		return
 	case p.cfg.Force || cur.Head() != p.verdict.Head || cur.Sentinel.Against != p.verdict.Against || cur.Sentinel.Q != p.verdict.Q:
 		return

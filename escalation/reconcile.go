@@ -23,7 +23,8 @@ func Reconcile(s Situation, retire string) Action {
 	want := Desired(s)
 	gate := s.Log.Gate()
 	a := Action{
-		Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Recorded: true, Reason: "the forge says what it should",
+		Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Waits: want.Waits, Recorded: true,
+		Reason: "the forge says what it should",
 	}
 	for _, cur := range s.Log.Standing() {
 		a.Supersede = append(a.Supersede, s.Log.leftovers(cur.Role(), cur)...)
@@ -66,7 +67,7 @@ func Rest(s Situation) Action {
 	if a.Writes() && a.Outcome != Waived {
 		a.Outcome, a.Reason = Skipped, "what the forge says lets nothing unread pass"
 	}
-	return Action{Outcome: a.Outcome, Desired: a.Desired, Blockers: a.Blockers, Recorded: true, Reason: a.Reason}
+	return Action{Outcome: a.Outcome, Desired: a.Desired, Blockers: a.Blockers, Waits: a.Waits, Recorded: true, Reason: a.Reason}
 }
 
 // poster is the record under whose role event is posted: the newest whose state

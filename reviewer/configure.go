@@ -226,6 +226,11 @@ func noteSettings(set Settings) string {
 	return ""
 }
 
+// noted are the fields that say what settings the run has.
+func (r *run) noted() []sentinel.Field {
+	return []sentinel.Field{{Key: givenField, Value: r.given}, {Key: settingsField, Value: noteSettings(r.set)}}
+}
+
 // recallSettings reads what noteSettings wrote; false if it didn't.
 func recallSettings(text string, set *Settings) bool {
 	set.Advisory, set.NoApprove, set.RepostStale, set.Siblings = false, false, false, nil
@@ -260,34 +265,11 @@ func recallSettings(text string, set *Settings) bool {
 	return rounds
 }
 
-// asPublished adds what the roles' records say of how they were published: the
-// configuration may set it by role, and a reconciliation must not undo it. Siblings
-// are left out: not to wait for them any longer is what it is run for.
-func (set *Settings) asPublished(log escalation.Log) {
-	for _, cur := range log.Standing() {
-		var then Settings
-		if !recallSettings(field(cur.Sentinel, settingsField), &then) {
-			continue
-		}
-		set.NoApprove = set.NoApprove || then.NoApprove
-		set.RepostStale = set.RepostStale || then.RepostStale
-	}
-}
-
-// neverApproves reports whether a role of the account other than this one was
-// published without approving: then the account doesn't approve at all.
-func neverApproves(log escalation.Log, role string) bool {
-	return slices.ContainsFunc(log.Standing(), func(cur escalation.Record) bool {
-		var then Settings
-		return cur.Role() != role && recallSettings(field(cur.Sentinel, settingsField), &then) && then.NoApprove
-	})
-}
-
 // rests tells whether nothing is to be written about a head for which no model
 // needs to be asked.
 func (r *run) rests(st state, capped bool) bool {
 	cur, _ := st.log.Current(r.set.Role)
-	cfg := r.config(st, escalation.Recorded(cur))
+	cfg := r.config(st, escalation.Recorded(cur).Noting(r.noted()))
 	if capped && !r.handed(st.log) || r.handsOver(st.log) {
 		return false
 	}

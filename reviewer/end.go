@@ -33,7 +33,7 @@ func (r *run) leave(ctx context.Context) error {
 		return err
 	}
 	set := r.set
-	set.asPublished(st.log)
+	set.Role = "" // no role acts: what this one's record says counts as well
 	cfg := config(set, st, r.key, r.nonce())
 	cfg.Rest = true
 	action, _, needed := escalation.Preview(cfg, st.log, st.pull.Head, false)
@@ -46,6 +46,7 @@ func (r *run) leave(ctx context.Context) error {
 	pub, err := r.publisher(cfg, st).publish(ctx)
 	r.result.Gate = pub.Done.Gate.Names()
 	r.result.Notes = append(r.result.Notes, pub.Done.Notes...)
+	r.waiting(cfg, pub.Done.Action, pub.Log(), st.pull.Head)
 	switch did := pub.Done.Action; {
 	case err != nil:
 	case did.Hold != "":

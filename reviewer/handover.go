@@ -93,7 +93,7 @@ func (r *run) rest(ctx context.Context, st state, began time.Time) error {
 		done = pub.Done
 	}
 	done.URL = cur.Row.URL
-	r.report(cfg, done)
+	r.report(cfg, done, st.log)
 	if err == nil {
 		r.result.Outcome = escalation.Capped
 		r.note("%s has followed up %s after its rounds and didn't look at this one: "+

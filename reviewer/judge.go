@@ -110,10 +110,9 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 		Own: own, Head: pull.Head, Base: pull.Base, Against: pull.Against(), Q: r.question, Fresh: true, Owed: round.Owed,
 		Round: st.log.RoundsAt(r.set.Role, own, c.rounded(own) == sentinel.RequestChanges || s.left && !r.set.Advisory, pull.Head),
 		Epoch: st.log.Epoch(r.set.Role), Heard: max(st.log.Newest(), newest(m.earlier)),
-		Extra: []sentinel.Field{
+		Extra: append([]sentinel.Field{
 			{Key: raisedField, Value: round.Raised}, {Key: closedField, Value: closed(round.Closed)},
-			{Key: givenField, Value: r.given}, {Key: settingsField, Value: noteSettings(r.set)},
-		},
+		}, r.noted()...),
 	}
 	if r.set.Inline == InlineBody && r.patches(st, v) {
 		round.KeepInBody("kept here, since the review was edited (--inline body)")

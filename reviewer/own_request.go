@@ -38,6 +38,7 @@ func (r *run) look(ctx context.Context, st state, began time.Time) error {
 	cur, _ := st.log.Current(r.set.Role)
 	cfg := r.config(st, escalation.Recorded(cur))
 	action, _, _ := escalation.Preview(cfg, st.log, st.pull.Head, false)
+	r.waiting(cfg, action, st.log, st.pull.Head)
 	gate := st.log.Gate()
 	r.result.Gate, r.result.ReviewURL = gate.Names(), cur.Row.URL
 	if event(cfg, action.Desired) == sentinel.Approved && !gate.Is(sentinel.Approved) {

@@ -2,7 +2,7 @@ package reviewer
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +28,8 @@ type Reconciliation struct {
 // to. No model is asked and no diff is read. With retire it first marks that
 // role's verdict as retired, so that a role that no longer exists blocks no more.
 //
-// Of the settings those of publishing count. The result is filled as far as the
+// Of the settings those of publishing count. An approval waits for the siblings that the
+// records name; siblings that are given, if only an empty list, replace those. The result is filled as far as the
 // run came, also beside an error.
 func Reconcile(ctx context.Context, set Settings, retire string, env Env) (Reconciliation, error) {
 	r := &run{set: set, env: env, key: sentinel.NewKey(env.Token, set.Repo, set.Number)}
@@ -61,9 +62,12 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 			return err
 		}
 	}
-	r.set.asPublished(st.log)
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Retire = retire
+	if r.set.Siblings != nil { // given for this run, so they say more than the records
+		cfg.Siblings = slices.Clone(r.set.Siblings)
+	}
+	cfg.Siblings = slices.DeleteFunc(cfg.Siblings, func(role string) bool { return role == retire })
 	action, asks, needed := escalation.Preview(cfg, st.log, st.pull.Head, st.pull.Closed)
 	plan := newPlan(action, asks, nil)
 	r.progress("decide", time.Time{}, "gate {%s}, wanted %s → %s: %s", strings.Join(st.log.Gate().Names(), " "), action.Desired, plan.Outcome, plan.Reason)
@@ -84,6 +88,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	}
 	out.Gate = d.Gate.Names()
 	r.result.Notes = append(r.result.Notes, d.Notes...)
+	r.waiting(cfg, d.Action, log, st.pull.Head)
 	for _, cur := range log.Standing() {
 		out.Roles = append(out.Roles, reconciled(cfg, cur, d))
 	}
@@ -101,18 +106,6 @@ func unwritten(d escalation.Done) escalation.Done {
 		d.Desired = sentinel.None
 	}
 	return d
-}
-
-// retirable tells whether a role can be retired.
-func retirable(log escalation.Log, role string) error {
-	cur, ok := log.Current(role)
-	switch {
-	case !ok:
-		return &Error{Doing: "retiring " + role, Err: errors.New("the role has no verdict here that counts"), Next: "run `review-bot reconcile` without --retire"}
-	case cur.Row.CommentID == 0:
-		return &Error{Doing: "retiring " + role, Err: errors.New("its review's timeline entry was deleted, so the review can't be marked"), Next: "dismiss the review on the pull request's page"}
-	}
-	return nil
 }
 
 // reconciled is one role's part of the result.

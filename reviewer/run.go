@@ -167,7 +167,7 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 	}
 	r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
 	r.recorded(*st, cur)
-	return true, r.publish(ctx, *st, escalation.Recorded(cur))
+	return true, r.publish(ctx, *st, escalation.Recorded(cur).Noting(r.noted()))
 }
 
 // answered tells whether the role's record answers the question of this run: the
@@ -215,7 +215,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 		cur, _ := st.log.Current(r.set.Role)
 		d.URL = cur.Row.URL
 		r.ended = true
-		r.report(cfg, d)
+		r.report(cfg, d, st.log)
 		if r.set.DryRun {
 			r.result.Plan = &plan
 			r.note("nothing was written")
@@ -226,7 +226,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 	p := r.publisher(cfg, st)
 	done, err := p.publish(ctx)
 	r.ended = err == nil || done.Done.Failure == escalation.FailedStopped
-	r.report(cfg, done.Done)
+	r.report(cfg, done.Done, done.Log())
 	for i, f := range r.result.Findings {
 		if f.Where == finding.Inline && (f.State == finding.Resolved || f.State == finding.Reopened) {
 			r.result.Findings[i].Means = p.means
@@ -240,14 +240,16 @@ func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Handoff = r.handover
 	cfg.Role, cfg.Verdict, cfg.Advisory, cfg.Attach = r.set.Role, v, r.set.Advisory, r.set.Inline == InlineAttach
+	cfg.Noted = r.noted()
 	return cfg
 }
 
 // config is what every publication of these settings has in common.
 func config(set Settings, st state, key sentinel.Key, nonce string) *escalation.Config {
+	set = set.ofAccount(st.log)
 	return &escalation.Config{
 		Account: st.account.ID, Login: st.account.Login, Author: st.pull.Author.ID, URL: st.pull.URL, Against: st.pull.Against(), Key: key, Nonce: nonce, Seen: st.log,
-		NoApprove: set.NoApprove || neverApproves(st.log, set.Role), RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
+		NoApprove: set.NoApprove, RepostStale: set.RepostStale, Siblings: set.Siblings, Force: set.Force,
 		Lock: set.Lock, Times: set.LockTimes,
 	}
 }
@@ -263,7 +265,7 @@ func foreseen(a escalation.Action, log escalation.Log) escalation.Done {
 }
 
 // report fills the result from what a publication ended with.
-func (r *run) report(cfg *escalation.Config, d escalation.Done) {
+func (r *run) report(cfg *escalation.Config, d escalation.Done, log escalation.Log) {
 	r.result.Outcome, r.result.Event = d.Outcome, event(cfg, d.Desired)
 	r.result.Gate, r.result.ReviewURL = d.Gate.Names(), d.URL
 	for _, note := range d.Notes {
@@ -271,6 +273,7 @@ func (r *run) report(cfg *escalation.Config, d escalation.Done) {
 			r.result.Notes = append(r.result.Notes, note)
 		}
 	}
+	r.waiting(cfg, d.Action, log, r.result.Head)
 	if len(d.Action.Blockers) > 0 && r.result.Own != sentinel.RequestChanges && r.result.Headline != "" {
 		r.result.Headline += " · held by " + d.Action.Blockers[0].Role()
 	}

@@ -70,9 +70,8 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 	return false, ""
 }
 
-// exitOfReconciliation is exitOf for all roles of an account. No approval waits for
-// siblings there: where the account says nothing, and nothing was waived, no role
-// lets the head pass.
+// exitOfReconciliation is exitOf for all roles of an account. Where the account says
+// nothing, and nothing was waived, no role lets the head pass, or not all have judged it.
 func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bool) (status int, why string) {
 	head = cmp.Or(head, r.Head)
 	switch {

@@ -352,7 +352,9 @@ func TestReconcilePublishesWhatSiblingsWaitedFor(t *testing.T) {
 	st := newStage(t, protected)
 	st.ran(t, approving(t, 1), "a", escalation.Posted, sentinel.None, "--siblings", "a,b")
 	st.ran(t, approving(t, 11), "b", escalation.Posted, sentinel.None, "--siblings", "a,b,c")
-	st.reconcile(t, "--siblings", "a,b,c")
+	if e := st.reconcile(t); !strings.Contains(e.stdout, "note: waiting for c to judge") { // as the review of b says
+		t.Errorf("it doesn't say whom it waits for:\n%s", e.stdout)
+	}
 	st.gates(t, "")
 	st.reconcile(t, "--siblings", "a,b")
 	st.settled(t, open)

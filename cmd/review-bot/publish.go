@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"review-bot/escalation"
@@ -14,7 +15,7 @@ import (
 type publishFlags struct {
 	NoApprove    bool       `help:"Publish no approval: comment instead, and take a block back by withdrawing it."`
 	RepostStale  bool       `help:"Post an approval anew when its commit is no longer the head, for branches that ignore stale approvals."`
-	Siblings     []string   `help:"Roles that must have judged the head before it is approved." placeholder:"ROLE,…"`
+	Siblings     []string   `help:"Roles that must have judged the head before it is approved; reconcile takes them from the roles' reviews, unless they are given (--siblings= for none)." placeholder:"ROLE,…"`
 	Lock         lockSwitch `help:"on or off; default on. off is for those who know that no two jobs share the account." placeholder:"on|off"`
 	LockReaction string     `help:"Reaction on the pull request that serves as the lock; default rocket." placeholder:"NAME"`
 
@@ -41,6 +42,9 @@ func (f publishFlags) apply(set *reviewer.Settings) error {
 		if !sentinel.ValidRole(role) {
 			return usage("--siblings: %q is not of the form %s", role, sentinel.RolePattern)
 		}
+	}
+	if n := len(strings.Join(f.Siblings, ",")); n > reviewer.MaxSiblings {
+		return usage("--siblings: the names have %d characters together, and %d are the most", n, reviewer.MaxSiblings)
 	}
 	set.NoApprove, set.RepostStale, set.Siblings = f.NoApprove, f.RepostStale, f.Siblings
 	set.LockTimes = escalation.LockTimes{Hold: f.LockHold, Expire: f.LockExpire, Wait: f.LockWait}
