@@ -18,7 +18,7 @@ var errNameless = errors.New("the answer names no commit")
 
 // combined is what the bot reads of a commit's statuses.
 type combined struct {
-	SHA      string         `json:"sha"`
+	SHA      *string        `json:"sha"`      // nil: the answer is something else
 	Statuses []commitStatus `json:"statuses"` // null for none
 }
 
@@ -35,7 +35,8 @@ type commitStatus struct {
 // The endpoint takes 40 hex digits for the name of a branch or tag first, so
 // the commit that the answer is about is compared on every page. The server counts
 // neither what is on the page nor what there is in a way to go by, and its pages
-// may be shorter than asked for: only an empty page is the end. What is set
+// may be shorter than asked for: only an empty page is the end, on which Forgejo
+// names no commit either. What is set
 // meanwhile comes first and pushes the others on, so after several pages the first
 // one is read again.
 func (c *Client) Statuses(ctx context.Context, commit string) ([]reviewer.Status, error) {
@@ -56,9 +57,11 @@ func (c *Client) Statuses(ctx context.Context, commit string) ([]reviewer.Status
 		switch {
 		case err != nil:
 			return false, c.explain(doing, "write:repository", resp, err)
-		case answer.SHA == "":
+		case answer.SHA != nil && *answer.SHA == "" && len(answer.Statuses) == 0:
+			return false, nil
+		case answer.SHA == nil || *answer.SHA == "":
 			return false, c.explain(doing, "", resp, errNameless)
-		case answer.SHA != commit:
+		case *answer.SHA != commit:
 			return false, c.explain(doing, "", resp, reviewer.ErrAmbiguous)
 		}
 		for _, s := range answer.Statuses {

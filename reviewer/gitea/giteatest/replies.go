@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +24,8 @@ const (
 	// Replies is Gitea 1.27: a comment is replied to by its id.
 	Replies Dialect = "Gitea 1.27"
 	// Attaches is Forgejo: a comment is attached to a review, and one with the path and
-	// line of another is a reply to it. Conversations can't be resolved.
+	// line of another is a reply to it. Conversations can't be resolved, files are read
+	// one by one, and past the last page of a commit's statuses no commit is named.
 	Attaches Dialect = "Forgejo"
 )
 
@@ -69,6 +71,9 @@ func (d *dialogue) hook(r *Request) *Fault {
 		return answerJSON(http.StatusOK, text)
 	}
 	rest, ok := strings.CutPrefix(r.Path, "/api/v1"+d.repo.path(""))
+	if d.dialect == Attaches && r.Method == http.MethodGet {
+		return forgejoReads(rest, r.Query)
+	}
 	parts := talk.FindStringSubmatch(rest)
 	if !ok || parts == nil || r.Method != http.MethodPost {
 		return nil
@@ -85,6 +90,20 @@ func (d *dialogue) hook(r *Request) *Fault {
 			return refuse(err)
 		}
 		return answerJSON(status, made)
+	}
+	return nil
+}
+
+// forgejoReads is what Forgejo answers to a read where Gitea answers something else.
+// Nobody here sets as many statuses as would take a second page.
+func forgejoReads(path, query string) *Fault {
+	values, err := url.ParseQuery(query)
+	switch {
+	case err != nil:
+	case path == "/file-contents":
+		return &Fault{Status: http.StatusNotFound, Body: "Not found.\n"}
+	case strings.HasPrefix(path, "/commits/") && strings.HasSuffix(path, "/status") && values.Get("page") > "1":
+		return answerJSON(http.StatusOK, []byte(`{"state":"","sha":"","total_count":0,"statuses":null}`))
 	}
 	return nil
 }
