@@ -269,7 +269,7 @@ func recallSettings(text string, set *Settings) bool {
 // needs to be asked.
 func (r *run) rests(st state, capped bool) bool {
 	cur, _ := st.log.Current(r.set.Role)
-	cfg := r.config(st, escalation.Recorded(cur).Noting(r.noted()))
+	cfg := r.config(st, escalation.Recorded(cur))
 	if capped && !r.handed(st.log) || r.handsOver(st.log) {
 		return false
 	}

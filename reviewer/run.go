@@ -167,7 +167,7 @@ func (r *run) settledBefore(ctx context.Context, st *state, began time.Time, con
 	}
 	r.progress("read", began, "judged at %.7s already, no model is asked", cur.Head())
 	r.recorded(*st, cur)
-	return true, r.publish(ctx, *st, escalation.Recorded(cur).Noting(r.noted()))
+	return true, r.publish(ctx, *st, escalation.Recorded(cur))
 }
 
 // answered tells whether the role's record answers the question of this run: the
@@ -240,7 +240,11 @@ func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Handoff = r.handover
 	cfg.Role, cfg.Verdict, cfg.Advisory, cfg.Attach = r.set.Role, v, r.set.Advisory, r.set.Inline == InlineAttach
-	cfg.Noted = r.noted()
+	if cur, ok := st.log.Current(r.set.Role); ok && !v.Fresh && field(cur.Sentinel, settingsField) != noteSettings(r.set) {
+		// Otherwise the account's other runs would go by the settings that were.
+		cfg.Noted = r.noted()
+		cfg.Verdict = v.Noting(cfg.Noted)
+	}
 	return cfg
 }
 
