@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"review-bot/reviewer/gitea"
 )
@@ -19,6 +20,8 @@ type targetFlags struct {
 	PR        string `name:"pr" help:"Number of the pull request; inside a job it is taken from the event." placeholder:"N"`
 	Token     string `help:"The account's token. In CI give it by environment only: arguments show in process lists." also:"GITEA_TOKEN"`
 	TokenFile string `help:"File that holds the token." type:"path" placeholder:"FILE"`
+
+	ForgeLimit time.Duration `hidden:"" help:"For tests: how long a request to the forge may take."`
 }
 
 // target is a pull request, and the token to see it with.
@@ -27,16 +30,23 @@ type target struct {
 	owner, name string
 	number      int64
 	token       string
+	limit       time.Duration // of a request; 0 for the default
 }
 
 // forge is the pull request on its server.
-func (t target) forge() *gitea.Client {
-	return gitea.New(gitea.Config{Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3})
-}
+func (t target) forge() *gitea.Client { return gitea.New(t.config()) }
 
 // reader is forge for what only reads.
 func (t target) reader() *gitea.Client {
-	return gitea.New(gitea.Config{Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3, Reading: true})
+	cfg := t.config()
+	cfg.Reading = true
+	return gitea.New(cfg)
+}
+
+func (t target) config() gitea.Config {
+	return gitea.Config{
+		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3, Limit: t.limit,
+	}
 }
 
 func (t target) String() string { return fmt.Sprintf("%s/%s#%d", t.owner, t.name, t.number) }
@@ -66,7 +76,7 @@ func (f targetFlags) secret(env map[string]string) (string, error) {
 
 // place is the pull request without the token.
 func (f targetFlags) place(env map[string]string) (target, error) {
-	var t target
+	t := target{limit: f.ForgeLimit}
 	if f.Server == "" {
 		return t, usage("no server is given — give --server URL, the forge's front page (inside a job it is GITHUB_SERVER_URL)")
 	}

@@ -36,14 +36,15 @@ type Config struct {
 	Retries int               // of a read that failed for a passing cause; 0 for none
 	Reading bool              // nothing is written: no such request gets out, and errors name the rights that reading needs
 	Wait    time.Duration     // before the first retry, doubled with each; 0 for DefaultWait
+	Limit   time.Duration     // of one request; 0 for DefaultLimit
 }
 
 // DefaultWait is the pause before a failed read is tried again.
 const DefaultWait = 500 * time.Millisecond
 
-// requestTimeout bounds one request, so that a server that has gone silent
+// DefaultLimit bounds one request, so that a server that has gone silent
 // doesn't hold a job for ever.
-const requestTimeout = 60 * time.Second
+const DefaultLimit = 60 * time.Second
 
 // Client is one pull request, seen and written with one account's token.
 type Client struct {
@@ -67,15 +68,20 @@ func New(cfg Config) *Client {
 	if cfg.Wait == 0 {
 		cfg.Wait = DefaultWait
 	}
+	if cfg.Limit == 0 {
+		cfg.Limit = DefaultLimit
+	}
 	requests := new(atomic.Int64)
 	retry := retryablehttp.NewClient()
 	retry.Logger = nil
-	retry.HTTPClient = &http.Client{Transport: countingTransport{cfg.HTTP, requests, cfg.Reading}, Timeout: requestTimeout, CheckRedirect: sameHost}
+	retry.HTTPClient = &http.Client{
+		Transport: countingTransport{cfg.HTTP, requests, cfg.Reading}, Timeout: cfg.Limit, CheckRedirect: sameHost,
+	}
 	retry.RetryMax = cfg.Retries
 	retry.RetryWaitMin = cfg.Wait
 	retry.RetryWaitMax = 20 * cfg.Wait
 	retry.CheckRetry = retryReads
-	retry.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	retry.ErrorHandler = oneOrTheOther
 	retry.Backoff = func(least, most time.Duration, attempt int, resp *http.Response) time.Duration {
 		return min(retryablehttp.DefaultBackoff(least, most, attempt, resp), most) // Retry-After may be hours
 	}
@@ -139,6 +145,16 @@ func retryReads(ctx context.Context, resp *http.Response, err error) (bool, erro
 		return !errors.As(err, new(*tooMuchError)), nil
 	}
 	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError, nil
+}
+
+// oneOrTheOther drops an answer that came as its context ended: an http.RoundTripper
+// that returns both makes net/http log a line of its own.
+func oneOrTheOther(resp *http.Response, err error, _ int) (*http.Response, error) {
+	if err != nil && resp != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, err
 }
 
 // sameHost follows no redirect to another server, where the token would go too

@@ -2,10 +2,12 @@ package gitea
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -223,6 +225,31 @@ func TestCancelEndsTheTries(t *testing.T) {
 	wantLine(t, err, "asking whose token this is: context canceled — run the job again")
 	if n := len(f.requests()); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// roundTrip is a transport.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// An answer may come just as its context ends, because another of the requests side by
+// side failed. What the program prints is its own.
+func TestAnswerAsTheContextEnds(t *testing.T) {
+	var logged bytes.Buffer
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&logged)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := New(Config{Server: "http://127.0.0.1:1", Token: token, HTTP: roundTrip(
+		func(*http.Request) (*http.Response, error) {
+			cancel()
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+		})})
+	if _, err := c.Account(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v is no cancellation", err)
+	}
+	if logged.Len() > 0 {
+		t.Errorf("net/http logs %q", &logged)
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	"review-bot/reviewer"
 )
 
@@ -80,12 +78,13 @@ var faults = []fault{
 
 // meets is a client that meets the fault at once, also one that takes time.
 func (f fault) meets(url string) *Client {
-	c := New(Config{Server: url, Owner: "alice", Name: "shop", Number: 42, Token: token, Retries: 1, Wait: time.Millisecond})
-	if f.slow {
-		inner := c.http.Transport.(*retryablehttp.RoundTripper).Client //nolint:forcetypeassert // as New made it
-		inner.HTTPClient.Timeout = 50 * time.Millisecond
+	cfg := Config{
+		Server: url, Owner: "alice", Name: "shop", Number: 42, Token: token, Retries: 1, Wait: time.Millisecond,
 	}
-	return c
+	if f.slow {
+		cfg.Limit = 50 * time.Millisecond
+	}
+	return New(cfg)
 }
 
 // Every request that the program makes × every way for it to fail ends in an error of

@@ -32,6 +32,7 @@ type Proxy struct {
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
+	listener net.Listener // nil while connections are refused
 	requests []*Request
 	hook     Hook
 }
@@ -67,14 +68,16 @@ func (r Request) Line() string {
 type Hook func(*Request) *Fault
 
 // A Fault is what goes wrong with a request. The fields are taken in their order:
-// Hold, Delay, CutBefore, Status, then forwarding, Forwarded, CutAfter, Half. The
-// zero value is none.
+// Hold, Delay, Refuse, CutBefore, Status, then forwarding, Forwarded, CutAfter, Half,
+// Drip. The zero value is none.
 type Fault struct {
 	// Hold keeps the request back until the channel is closed, or a value was
 	// received: a channel that holds one value lets one request through.
 	Hold <-chan struct{}
 	// Delay keeps it back for a time.
 	Delay time.Duration
+	// Refuse is CutBefore, and further connections are refused until Listen is called.
+	Refuse bool
 	// CutBefore closes the connection; the server never gets the request.
 	CutBefore bool
 	// Status, unless 0, is answered with Header and Body; the server never gets the
@@ -90,6 +93,8 @@ type Fault struct {
 	// Half passes on the answer's status, headers and half of its body, and then closes
 	// the connection. Without a body it is CutAfter.
 	Half bool
+	// Drip is a pause after each byte of the answer's body.
+	Drip time.Duration
 }
 
 // NewProxy starts a proxy in front of the server on a free loopback port. Close
@@ -104,12 +109,8 @@ func (s *Server) NewProxy(tb TB) *Proxy {
 // StartProxy starts a proxy in front of any http server; target is its address,
 // without a path.
 func StartProxy(target string) (*Proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("start a proxy for %s: %w", target, err)
-	}
 	p := &Proxy{
-		URL:    "http://" + listener.Addr().String(),
+		URL:    "http://127.0.0.1:0",
 		target: strings.TrimSuffix(target, "/"),
 		// DisableCompression: what the client asked for is passed on as it is.
 		client: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16},
@@ -117,8 +118,41 @@ func StartProxy(target string) (*Proxy, error) {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	p.server.SetKeepAlivesEnabled(false)
-	go func() { _ = p.server.Serve(listener) }() // its only end is Close
+	if err := p.Listen(); err != nil {
+		return nil, err
+	}
+	p.URL = "http://" + p.listener.Addr().String()
 	return p, nil
+}
+
+// Listen takes connections again, after a fault that has them refused.
+func (p *Proxy) Listen() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		return nil
+	}
+	// For a moment somebody else's connection may have the port.
+	err := Poll(p.ctx, 30*time.Second, p.URL+" is free", func() (bool, error) {
+		var err error
+		p.listener, err = new(net.ListenConfig).Listen(p.ctx, "tcp4", strings.TrimPrefix(p.URL, "http://"))
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("start a proxy for %s: %w", p.target, err)
+	}
+	go func(listener net.Listener) { _ = p.server.Serve(listener) }(p.listener) // until it is closed
+	return nil
+}
+
+// refuse is what Listen ends.
+func (p *Proxy) refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != nil {
+		_ = p.listener.Close()
+		p.listener = nil
+	}
 }
 
 // Close stops the proxy and cuts what is under way.
@@ -199,6 +233,9 @@ func (p *Proxy) handle(w http.ResponseWriter, in *http.Request, r *Request, faul
 		await(p, in, r, time.After(fault.Delay))
 	}
 	switch {
+	case fault.Refuse:
+		p.refuse()
+		p.cut(r)
 	case fault.CutBefore:
 		p.cut(r)
 	case fault.Status != 0:
@@ -225,6 +262,16 @@ func (p *Proxy) handle(w http.ResponseWriter, in *http.Request, r *Request, faul
 		answer(w, status, header, body[:len(body)/2])
 		_ = http.NewResponseController(w).Flush()
 		p.cut(r)
+	}
+	if fault.Drip > 0 && len(body) > 0 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		answer(w, status, header, nil)
+		for i := range body {
+			_, _ = w.Write(body[i : i+1])
+			_ = http.NewResponseController(w).Flush()
+			await(p, in, r, time.After(fault.Drip))
+		}
+		return
 	}
 	answer(w, status, header, body)
 }

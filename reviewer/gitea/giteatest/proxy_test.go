@@ -2,11 +2,13 @@ package giteatest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,6 +135,7 @@ func TestProxyFaults(t *testing.T) {
 		"half":        {Fault{Half: true}, 0, 1},
 		"own answer":  {Fault{Status: 503, Header: http.Header{"Retry-After": {"1"}}, Body: "later"}, 503, 0},
 		"short delay": {Fault{Delay: time.Millisecond}, 200, 1},
+		"drip":        {Fault{Drip: time.Millisecond}, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.Reset()
@@ -148,6 +151,44 @@ func TestProxyFaults(t *testing.T) {
 				t.Errorf("%d requests, %d forwarded, want 2 and %d", n, reached.Load(), 2*c.forwarded)
 			}
 		})
+	}
+}
+
+func TestProxyRefuses(t *testing.T) {
+	p, reached := upstream(t)
+	p.SetHook(func(*Request) *Fault { return &Fault{Refuse: true} })
+	if _, _, err := send(t, "GET", p.URL+"/x", ""); err == nil {
+		t.Error("the first request was answered")
+	}
+	if _, _, err := send(t, "GET", p.URL+"/x", ""); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("the second one: %v", err)
+	}
+	p.SetHook(nil)
+	for range 2 { // the second time there is nothing to do
+		if err := p.Listen(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _, err := send(t, "GET", p.URL+"/x", ""); status != http.StatusOK || reached.Load() != 1 {
+		t.Errorf("listening again: %d %v, %d requests reached the server", status, err, reached.Load())
+	}
+}
+
+func TestProxyDrips(t *testing.T) {
+	p, _ := upstream(t)
+	p.SetHook(func(*Request) *Fault { return &Fault{Drip: time.Hour} })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	first := make([]byte, 2)
+	if n, err := resp.Body.Read(first); n != 1 || err != nil || resp.ContentLength != int64(len("an answer")) {
+		t.Errorf("%d bytes of %d, %v", n, resp.ContentLength, err)
 	}
 }
 
