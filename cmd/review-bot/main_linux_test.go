@@ -88,17 +88,21 @@ func (u *underway) alive() bool {
 	return !bytes.HasPrefix(after, []byte("Z")) // nobody may wait for an orphan
 }
 
-// ends waits for the program's end and returns how long that took.
-func (u *underway) ends(t *testing.T) time.Duration {
+// soon is what a loaded machine may need for what is done at once. The times that a run
+// that is told to stop takes for its steps are in the tests of package reviewer.
+const soon = 30 * time.Second
+
+// ends waits for the program's end.
+func (u *underway) ends(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	for u.alive() {
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("the program is still there after 20 s\n%s", u.text())
+		if time.Since(began) > soon {
+			t.Fatalf("the program is still there after %s\n%s", soon, u.text())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	return time.Since(began)
+	t.Logf("ended after %s", time.Since(began))
 }
 
 func (u *underway) text() string {
@@ -146,8 +150,8 @@ func (u *underway) said(t *testing.T, want string) {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("after 20 s it isn't so: %s", what)
+		if time.Since(began) > soon {
+			t.Fatalf("after %s it isn't so: %s", soon, what)
 		}
 	}
 }
@@ -164,18 +168,14 @@ func TestStoppedWhileTheModelIsSlow(t *testing.T) {
 			t.Parallel()
 			st := s.open(t, topic, protected)
 			reply := modeltest.Answer(answer(onLine(3)))
-			reply.Delay = time.Minute
+			reply.Delay = 10 * time.Minute
 			m := model(t, modeltest.ByMatch(modeltest.Match{Reply: reply}))
 			u := process{program, st.job(m, "logic")}.start(t)
 			eventually(t, "the model is asked", func() bool { return m.Count() == 1 })
 
 			stop.do(t, u)
 
-			took := u.ends(t)
-			t.Logf("ended after %s", took)
-			if took > time.Second {
-				t.Errorf("it ended after %s, want at once", took)
-			}
+			u.ends(t)
 			if stop.says != "" {
 				u.said(t, stop.says)
 			}
@@ -229,11 +229,7 @@ func TestStoppedWhilePublishing(t *testing.T) {
 
 			stop.do(t, u)
 
-			took := u.ends(t)
-			t.Logf("ended after %s", took)
-			if took > 5*time.Second {
-				t.Errorf("it ended after %s, want within 5 s", took)
-			}
+			u.ends(t)
 			if stop.says != "" {
 				u.said(t, "the job was stopped")
 			}
@@ -269,13 +265,15 @@ func TestStoppedWhileARequestHangs(t *testing.T) {
 		all    bool // and so does everything behind it
 		locked bool // the lock can't be released
 		again  bool // a second signal comes
-		limit  time.Duration
 		says   string
 	}{
-		{name: "the post", method: http.MethodPost, path: "/reviews", limit: 5 * time.Second, says: " — run "},
-		{name: "a read under the lock", method: http.MethodGet, path: "/timeline", limit: 5 * time.Second, says: " — run "},
-		{name: "everything", method: http.MethodPost, path: "/reviews", all: true, locked: true, limit: 5 * time.Second, says: " — run "},
-		{name: "everything, a second signal", method: http.MethodPost, path: "/reviews", all: true, locked: true, again: true, limit: 1500 * time.Millisecond, says: "ended at once by a second SIGTERM"},
+		{name: "the post", method: http.MethodPost, path: "/reviews", says: " — run "},
+		{name: "a read under the lock", method: http.MethodGet, path: "/timeline", says: " — run "},
+		{name: "everything", method: http.MethodPost, path: "/reviews", all: true, locked: true, says: " — run "},
+		{
+			name: "everything, a second signal", method: http.MethodPost, path: "/reviews", all: true, locked: true, again: true,
+			says: "ended at once by a second SIGTERM",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -295,11 +293,7 @@ func TestStoppedWhileARequestHangs(t *testing.T) {
 				kill(t, u.pid, syscall.SIGTERM)
 			}
 
-			took := u.ends(t)
-			t.Logf("ended after %s", took)
-			if took > test.limit {
-				t.Errorf("it ended after %s, want within %s", took, test.limit)
-			}
+			u.ends(t)
 			u.said(t, test.says)
 			st.proxy.SetHook(nil)
 			if now := st.look(t); len(now.rows) > 0 || (len(now.reactions) == 1) != test.locked {

@@ -226,7 +226,7 @@ func TestProtectionJudge(t *testing.T) {
 	second := repo.Commit(t, "topic", "", Files(map[string]string{"a": "3\n"}), "change a again")
 	pull.Settle(t, second)
 	repo.SetStatus(t, second, "ci", "success")
-	err := Poll(t.Context(), 10*time.Second, "the push has dismissed the approval", func() (bool, error) {
+	err := Poll(t.Context(), time.Minute, "the push has dismissed the approval", func() (bool, error) {
 		return slices.ContainsFunc(pull.Reviews(t), func(r Review) bool { return r.ID == approval.ID && r.Dismissed }), nil
 	})
 	if err != nil {
@@ -404,7 +404,7 @@ func TestServerDiesWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // killed
-	err = Poll(t.Context(), 10*time.Second, "the server is gone", func() (bool, error) {
+	err = Poll(t.Context(), time.Minute, "the server is gone", func() (bool, error) {
 		resp, err := client.Get(url)
 		if err == nil {
 			resp.Body.Close()
