@@ -47,77 +47,75 @@ func (b Base) isLock(f diff.File) bool {
 		slices.ContainsFunc(manifests[name], func(m string) bool { return b.Has(dir + m) })
 }
 
-// lock shows what a lock file says of sources that its version in the base branch doesn't name.
+// lock shows what a lock file says of sources that its version in the base branch doesn't name, and where it
+// no longer pins the content of what it has.
 func lock(f diff.File, v Versions) File {
-	before, known := v.Old[f.OldPath]
-	if !known && f.Status != diff.Added {
+	base, known := v.Old[f.OldPath]
+	after, read := v.New[f.Path]
+	if !known && f.Status != diff.Added || !read {
 		return File{File: f}
 	}
-	had := sourcesOf(string(before))
+	before, err := f.Undo(after) // what the base has, or an earlier head
+	if err != nil {
+		return File{File: f}
+	}
+	had := sourcesOf(string(base))
+	loose := compare(string(before), string(after))
 	var kept []diff.Hunk
-	added, all := 0, 0
+	added, deleted, all := 0, 0, 0
 	for _, h := range f.Hunks {
-		for _, run := range additions(h) {
-			all += len(run)
-			for _, part := range news(run, had) {
-				added += len(part)
-				kept = append(kept, addition(h, part))
+		at := diff.Hunk{OldStart: h.OldStart, NewStart: h.NewStart} // the lines before
+		if h.OldLines > 0 {
+			at.OldStart--
+		}
+		if h.NewLines > 0 {
+			at.NewStart--
+		}
+		open := false
+		for _, l := range h.Lines {
+			var section string
+			var news bool
+			switch l.Op {
+			case diff.Add:
+				all++
+				section, news = loose.new[l.New]
+				news = news || strange(l.Text, had)
+			case diff.Delete:
+				section, news = loose.old[l.Old]
+			case diff.Context:
 			}
+			if news && !open {
+				at.Section = section
+				kept = append(kept, at)
+			}
+			if open = news; open {
+				part := &kept[len(kept)-1]
+				part.Lines = append(part.Lines, l)
+				added, deleted = added+min(l.New, 1), deleted+min(l.Old, 1)
+			}
+			at.OldStart, at.NewStart = max(at.OldStart, l.Old), max(at.NewStart, l.New)
 		}
 	}
-	if added == 0 {
+	for i := range kept {
+		count(&kept[i])
+	}
+	if added+deleted == 0 {
 		return File{File: f, Fate: LeftOut, Why: lockFile}
 	}
-	f.Hunks, f.Added, f.Deleted = kept, added, 0
+	f.Hunks, f.Added, f.Deleted = kept, added, deleted
 	f.Note = fmt.Sprintf("lock file, shown are the %d of %d added lines that name a source it didn't name before", added, all)
+	if len(loose.old)+len(loose.new) > 0 {
+		f.Note += ", and where a digest went of what it still names"
+	}
 	return File{File: f}
 }
 
-// additions returns the runs of added lines.
-func additions(h diff.Hunk) (runs [][]diff.Line) {
-	for i := 0; i < len(h.Lines); i++ {
-		from := i
-		for i < len(h.Lines) && h.Lines[i].Op == diff.Add {
-			i++
-		}
-		if i > from {
-			runs = append(runs, h.Lines[from:i])
-		}
-	}
-	return runs
-}
-
-// news returns the parts of a run of lines that name sources the base doesn't.
-func news(run []diff.Line, had map[string]bool) (parts [][]diff.Line) {
-	last := -2
-	for i, l := range run {
-		if !strange(l.Text, had) {
-			continue
-		}
-		if i == last+1 {
-			n := len(parts) - 1
-			parts[n] = run[i-len(parts[n]) : i+1]
-		} else {
-			parts = append(parts, run[i:i+1])
-		}
-		last = i
-	}
-	return parts
-}
-
-// addition is a hunk of nothing but these added lines.
-func addition(h diff.Hunk, lines []diff.Line) diff.Hunk {
-	before := h.OldStart // the old line after which they are
-	if h.OldLines > 0 {
-		before--
-	}
+// count counts the lines of a hunk that begins after its start.
+func count(h *diff.Hunk) {
 	for _, l := range h.Lines {
-		if l.New == lines[0].New && l.Op == diff.Add {
-			break
-		}
-		before = max(before, l.Old)
+		h.OldLines, h.NewLines = h.OldLines+min(l.Old, 1), h.NewLines+min(l.New, 1)
 	}
-	return diff.Hunk{OldStart: before, NewStart: lines[0].New, NewLines: len(lines), Lines: lines}
+	h.OldStart, h.NewStart = h.OldStart+min(h.OldLines, 1), h.NewStart+min(h.NewLines, 1)
 }
 
 // delimiters end an address.
@@ -141,12 +139,14 @@ var (
 	version     = regexp.MustCompile(`^[\^~<>=]*v?[0-9]+(\.[0-9]+)*$`)
 	versionTail = regexp.MustCompile(`[-_@]v?[0-9]+\..*$`)
 	hashed      = regexp.MustCompile(`^([0-9a-f]{2}|[0-9a-f]{32,})$`)
+	dotted      = regexp.MustCompile(`/\.{1,2}/|[^:]//|node_modules/[^"]*/"`)
 	archive     = regexp.MustCompile(`\.(tgz|tar\.gz|tar\.bz2|zip|whl|gem|crate|conda|jar|nupkg)$`)
 )
 
-// strange reports whether a line names a source that isn't among those. A backslash may hide any.
+// strange reports whether a line names a source that isn't among those. A backslash may hide any, and a
+// path may be written in another way.
 func strange(line string, had map[string]bool) bool {
-	if strings.Contains(line, `\`) {
+	if strings.Contains(line, `\`) || dotted.MatchString(line) && dotted.MatchString(unpin(line)) {
 		return true
 	}
 	return slices.ContainsFunc(sources(line), func(s string) bool { return !had[s] })

@@ -4,7 +4,8 @@
 //
 //   - Left out is what the base branch's .gitattributes or the operator's globs name, and
 //     what can't hold code: a picture or font that is nothing else, a lock file that names
-//     no source it didn't name before. It is listed, and an approval covers it.
+//     no source it didn't name before and lost no digest of what it names. It is listed,
+//     and an approval covers it.
 //   - Unread is what nobody could read or would: binaries, submodules, what Git LFS keeps
 //     elsewhere, minified lines, generated code. It is listed, too, and a role that left a
 //     file unread doesn't approve.
@@ -92,7 +93,9 @@ func (b Base) needs(f diff.File) (old, current bool) {
 		return had && checkers[extension(f.Path)] == nil, true
 	case b.uncovered(f):
 		return false, true
-	case b.maybeLock(f), b.maybeGenerated(f):
+	case b.maybeLock(f):
+		return had, true
+	case b.maybeGenerated(f):
 		return had, false
 	default:
 		return false, false
