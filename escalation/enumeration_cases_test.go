@@ -268,6 +268,7 @@ func families() []family {
 		{name: "two roles that may fail, a request and its removal", roles: two, records: acted - 1, act: changing, fails: true},
 		{name: "two roles, a request and its removal that a timeline lacks", roles: two, records: acted - 1, act: changing, hidden: true},
 		{name: "two roles, a dismissal that a timeline lacks", roles: two, records: acted, act: dismissal, hidden: true},
+		{name: "two roles, a dismissal that is taken back", roles: two, records: acted, act: undoing},
 		{name: "two roles, another base branch", roles: two, records: acted, act: retarget},
 		{name: "two roles, a crash, seconds pass", roles: two, records: acted, act: noAct, crashes: 1, ticks: true},
 	}
@@ -303,6 +304,7 @@ func TestEnumerationNoticesMistakes(t *testing.T) {
 		{fault: approvesWithoutLock, roles: two, records: 1, act: push, lockless: true},
 		{fault: withoutHold, roles: two, records: 1, act: noAct, fails: true},
 		{fault: endsAsItIs, roles: two, records: 1, act: push, fails: true},
+		{fault: forgetsUndone, roles: two, records: 1, act: undoing},
 	} {
 		t.Run(string(f.fault), func(t *testing.T) {
 			states, _, bad := enumerate(f)

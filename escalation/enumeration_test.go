@@ -64,6 +64,7 @@ const (
 	twice     act = "the first role runs twice"
 	changing  act = "the author asks for a review and takes that back"
 	retarget  act = "the base branch is changed"
+	undoing   act = "a dismissal that is taken back"
 )
 
 // fault is a deliberate mistake of the jobs.
@@ -79,6 +80,7 @@ const (
 	approvesWithoutLock fault = "APPROVED without the lock"
 	withoutHold         fault = "an approval taken back without a hold"
 	endsAsItIs          fault = "a run without a verdict leaves the gate as it is"
+	forgetsUndone       fault = "a dismissal that was taken back isn't noted"
 )
 
 // scenario is what stays the same while the jobs run.
@@ -121,7 +123,7 @@ type world struct {
 	jobs    []job
 	crashes int
 	acted   bool
-	asked   bool  // the author has asked for a review, and is going to take that back
+	asked   bool  // the person has done the first half of an act, and is going to take it back
 	moved   bool  // to another base branch
 	trail   *step // how it came about, newest first
 
@@ -210,7 +212,7 @@ func (e *enumerator) explore(start *world) {
 		e.visited[key] = struct{}{}
 		e.states++
 		why := e.calm(w)
-		halfway := w.asked && !w.acted // what the author has cleared is open until a job has run
+		halfway := w.asked && !w.acted // what a person has cleared is open until a job has run
 		if !halfway && !slices.ContainsFunc(w.jobs, func(j job) bool { return !j.over }) {
 			e.ends++
 			end := w
@@ -380,6 +382,27 @@ func (e *enumerator) acts(w *world) []*world {
 		if c.asked = true; act == nil {
 			list = append(list, c)
 		}
+	case undoing:
+		log := e.log(w)
+		for _, row := range log.Rows {
+			if !w.asked && row.State == escalation.RowRequestChanges && !row.Dismissed {
+				c := w.clone(fmt.Sprintf("a dismissal of %d", row.ID))
+				c.asked = true
+				if err := c.forge.Dismiss("owner", row.ID, "agreed", false); err == nil {
+					list = append(list, c)
+				}
+			}
+		}
+		for _, en := range log.Entries {
+			if w.asked && en.Kind == escalation.EntryDismiss && !w.listed() {
+				c := w.clone(fmt.Sprintf("the dismissal of %d is taken back", en.Review))
+				c.acted = true
+				c.jobs = append(c.jobs, job{role: e.sc.roles[0], run: 2})
+				if err := c.forge.Undismiss("owner", en.Review); err == nil {
+					list = append(list, c)
+				}
+			}
+		}
 	case retarget:
 		c := w.clone("another base branch")
 		c.acted, c.moved = true, true
@@ -394,6 +417,16 @@ func (e *enumerator) acts(w *world) []*world {
 	case noAct, twice:
 	}
 	return list
+}
+
+// listed reports whether a job has listed the reviews and may write by that. What
+// happens to a dismissed review before such a write, which may dismiss it again, is
+// what nobody can know.
+func (w *world) listed() bool {
+	return slices.ContainsFunc(w.jobs, func(j job) bool {
+		kind := j.pub.Ask.Kind
+		return j.begun && !j.over && (writes(kind) || reads(kind) && kind != escalation.AskReviews)
+	})
 }
 
 // run makes the job's next step in w, and says what it must not have done.
@@ -534,6 +567,11 @@ func (e *enumerator) request(w *world, j *job) string {
 		j.pub.Done.Err = nil
 		return ""
 	case ask.Kind == escalation.AskPost && ask.Hold && e.sc.fault == withoutHold:
+	case ask.Kind == escalation.AskPost && e.sc.fault == forgetsUndone:
+		body, s, _ := sentinel.Split(ask.Post.Body)
+		s.Undone = nil
+		ask.Post.Body = body.With(s, newKey())
+		r = reviewer.CarryOut(context.Background(), view, j.cfg, ask)
 	case ask.Kind == escalation.AskPost && e.sc.fault == supersedeFirst && !j.edited:
 		after := j.pub
 		after.Tell(escalation.Reply{Now: w.forge.Now()})
@@ -739,6 +777,14 @@ func (e *enumerator) check(w *world) string {
 		case cur.Own() == sentinel.Approved && cur.Head() == head && cur.Sentinel.Against == w.pull().Against():
 			approved = true
 		}
+	}
+	for _, row := range log.Rows {
+		if _, s, _ := sentinel.Split(row.Body); len(s.Undone) > 0 && e.sc.act != undoing {
+			return "a dismissal is taken for one that was taken back"
+		}
+	}
+	if e.sc.act == undoing && (waived || len(log.Waivers()) > 0) {
+		return "a dismissal that was taken back waives"
 	}
 	gate := log.Gate()
 	// A starting log whose gate was wrong from the start may stay so where a job failed, and said so.

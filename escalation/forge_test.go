@@ -43,15 +43,12 @@ type forge struct {
 	// unofficial: the account has no right to gate.
 	unofficial bool
 	// inline: reviews carry inline comments; such a one doesn't dismiss the older ones.
-	inline bool
-	// undismissed rows stay so in this model. On the server a newer review
-	// without inline comments dismisses them again, and nothing tells that from
-	// the person's dismissal before: the one case that the log can't know.
-	undismissed map[int64]bool
-	head        string
-	against     sentinel.Against
-	nonce       int
-	holes       bool // entries of the timeline may be missing
+	inline  bool
+	head    string
+	against sentinel.Against
+	nonce   int
+	holes   bool // entries of the timeline may be missing
+	between step // happens once, after a publication has listed the reviews
 }
 
 func (f *forge) log() Log {
@@ -80,7 +77,7 @@ func (f *forge) post(author int64, state RowState, commit, body string) *Row {
 		row.Official = author == me && !f.unofficial
 		for i := range f.rows {
 			if old := &f.rows[i]; old.Author == author && (old.State == RowApproved || old.State == RowRequestChanges) {
-				old.Official, old.Dismissed = false, old.Dismissed || !f.inline && !f.undismissed[old.ID]
+				old.Official, old.Dismissed = false, old.Dismissed || !f.inline
 			}
 		}
 	}
@@ -97,6 +94,14 @@ func (f *forge) post(author int64, state RowState, commit, body string) *Row {
 	row.Submitted = f.entries[len(f.entries)-1].Created
 	f.rows = append(f.rows, row)
 	return &f.rows[len(f.rows)-1]
+}
+
+// submit submits a pending review as a comment.
+func (f *forge) submit(id int64, body string) *Row {
+	row := &f.rows[id-1]
+	row.State, row.Body = RowComment, body
+	row.CommentID = f.entry(Entry{Kind: EntryReview, Review: id, Body: body, User: me})
+	return row
 }
 
 // text is the row's current text in the timeline, which is about to be changed.
@@ -154,6 +159,7 @@ func held(at string) step {
 		body := sentinel.Body{Text: holdText(at, false)}
 		f.post(me, RowRequestChanges, at, body.With(sentinel.Sentinel{
 			Role: sec, Version: 1, Kind: sentinel.KindHold, Head: at, Run: fmt.Sprintf("%032x", f.nonce),
+			Undone: f.log().takenBack(),
 		}, key))
 	}
 }
@@ -195,7 +201,7 @@ func (f *forge) apply(a Action, s Situation, text string) {
 func (f *forge) verdict(role string, own, event sentinel.Verdict, head, text string) (sentinel.Body, sentinel.Sentinel) {
 	f.nonce++
 	return sentinel.Body{Text: text}, sentinel.Sentinel{Role: role, Version: 1, Kind: sentinel.KindVerdict, Own: own, Event: event,
-		Head: head, Run: fmt.Sprintf("%032x", f.nonce)}
+		Head: head, Run: fmt.Sprintf("%032x", f.nonce), Undone: f.log().takenBack()}
 }
 
 // says is the text of a role that has nothing new to say.
@@ -205,7 +211,7 @@ func says(role string) string { return role + " has looked at it." }
 type step func(*forge)
 
 func history(steps ...step) *forge {
-	f := &forge{head: h1, undismissed: map[int64]bool{}}
+	f := &forge{head: h1}
 	for _, s := range steps {
 		s(f)
 	}
@@ -278,10 +284,7 @@ func dismiss(row int64) step {
 }
 
 func undismiss(row int64) step {
-	return func(f *forge) {
-		f.rows[row-1].Dismissed = false
-		f.undismissed[row] = true
-	}
+	return func(f *forge) { f.rows[row-1].Dismissed = false }
 }
 
 func rerequest(f *forge) { f.withdraw(person) }

@@ -67,7 +67,7 @@ func anyForge(t *rapid.T) *forge {
 		case kind == "undismiss":
 			undismiss(id)(f)
 		case kind == "official" && !f.unofficial && (r.State == RowApproved || r.State == RowRequestChanges):
-			r.Official, r.Dismissed, f.undismissed[id] = true, false, true
+			r.Official, r.Dismissed = true, false
 		case r.CommentID == 0 || r.State == RowPending:
 		case kind == "edit":
 			edited(f, r)
@@ -222,12 +222,20 @@ func TestDoneMeansDone(t *testing.T) {
 // truth is what the roles found and what people waived, apart from how the bot
 // writes it down: the judge over whole histories.
 type truth struct {
-	open   map[string][]string // by role: ids of the findings for which it requests changes
-	waived map[string]bool     // ids
+	open   map[string][]string       // by role: ids of the findings for which it requests changes
+	waived map[int64]map[string]bool // ids, by the review that was dismissed
+	undone bool                      // a dismissal was taken back
 }
 
 func (w truth) blocks(role string) bool {
-	return slices.ContainsFunc(w.open[role], func(id string) bool { return !w.waived[id] })
+	return slices.ContainsFunc(w.open[role], func(id string) bool {
+		for _, ids := range w.waived {
+			if ids[id] {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // finds is what a role found: a verdict that says which findings are open, and which
@@ -240,7 +248,7 @@ func finds(log Log, role, head, text string, ids []string) Judgement {
 		v.Extra = append(v.Extra, sentinel.IDFields(BlockIDs, ids)...)
 	}
 	known := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !d.IDs[id] })
-	v.Extra = append(v.Extra, WaivedFields(known, d.Rows)...)
+	v.Extra = append(v.Extra, WaivedFields(known, d.By)...)
 	return v.Judgement()
 }
 
@@ -254,17 +262,27 @@ func (f *forge) inForce(row int64) bool {
 	return false
 }
 
-// Jobs one after the other, pushes, dismissals and re-requests between them:
-// after each job the gate is what the roles really found, and what people
-// really waived.
+// Jobs one after the other, pushes, dismissals, some of which are taken back, and
+// re-requests between them: after each job the gate is what the roles really found,
+// and what people really waived. What was waived together ends together: so once a
+// dismissal was taken back, more may block than has to.
 func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := truth{map[string][]string{}, map[string]bool{}}
+		w := truth{open: map[string][]string{}, waived: map[int64]map[string]bool{}}
 		f, n, dismissed := history(), 1, false
 		f.inline = rapid.Bool().Draw(t, "inline")
 		var story []string
 		for range rapid.IntRange(1, 14).Draw(t, "steps") {
-			switch pick(t, "step", "job", "job", "job", "job", "push", "dismiss", "request", "edit") {
+			switch pick(t, "step", "job", "job", "job", "job", "push", "dismiss", "undismiss", "request", "edit") {
+			case "undismiss":
+				id := int64(rapid.IntRange(0, len(f.rows)).Draw(t, "undismissed"))
+				if id == 0 || !f.rows[id-1].Dismissed {
+					continue
+				}
+				undismiss(id)(f)
+				delete(w.waived, id)
+				w.undone = true
+				story = append(story, fmt.Sprintf("undismiss %d", id))
 			case "push":
 				n++
 				f.head = head(n)
@@ -294,9 +312,13 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 				dismiss(r.Row.ID)(f)
 				dismissed = true
 				story = append(story, fmt.Sprintf("dismiss %d (in force: %v)", r.Row.ID, counts))
+				if !counts {
+					continue
+				}
+				w.waived[r.Row.ID] = map[string]bool{}
 				for _, ids := range w.open {
 					for _, id := range ids {
-						w.waived[id] = w.waived[id] || counts
+						w.waived[r.Row.ID][id] = true
 					}
 				}
 			case "job":
@@ -312,8 +334,10 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 				a := Decide(s)
 				f.apply(a, s, text)
 				for _, id := range w.open[role] {
-					// One that was closed, and comes back, is no more waived.
-					w.waived[id] = w.waived[id] && slices.Contains(ids, id)
+					for _, waived := range w.waived {
+						// One that was closed, and comes back, is no more waived.
+						waived[id] = waived[id] && slices.Contains(ids, id)
+					}
 				}
 				w.open[role] = ids
 				story = append(story, fmt.Sprintf("%s finds %s: %s", role, ids, describe(a)))
@@ -324,6 +348,8 @@ func TestGateIsTheTruthAfterEveryJob(t *testing.T) {
 					want = []string{"request_changes"}
 				case len(ids) == 0 && !waived:
 					want = []string{"approved"}
+				case w.undone:
+					continue
 				}
 				if got := f.log().Gate().Names(); !slices.Equal(got, want) {
 					t.Fatalf("the gate is %v, want %v, after\n%s", got, want, strings.Join(story, "\n"))

@@ -84,6 +84,7 @@ type Publication struct {
 	log     Log       // of the last reading
 	from    time.Time // the timeline is read from then on; never later than before
 	looked  bool      // from is set
+	known   int64     // newest timeline id of the readings before
 
 	head     string    // the pull request's, by the last reading
 	began    time.Time // of the wait for the lock
@@ -132,7 +133,7 @@ const (
 
 // Publish starts a publication.
 func Publish(cfg *Config, now time.Time) Publication {
-	p := Publication{cfg: cfg, verdict: cfg.Verdict, began: now}
+	p := Publication{cfg: cfg, verdict: cfg.Verdict, began: now, known: cfg.Seen.Newest()}
 	if cfg.Lock == "" {
 		p.read()
 	} else {
@@ -251,7 +252,10 @@ func (p *Publication) mayWrite() bool {
 
 // --- reading
 
-func (p *Publication) read() { p.Ask = Ask{Kind: AskReviews} }
+func (p *Publication) read() {
+	p.known = max(p.known, p.log.Newest())
+	p.Ask = Ask{Kind: AskReviews}
+}
 
 func (p *Publication) tellReading(r Reply) {
 	if r.Err != nil {
@@ -274,6 +278,11 @@ func (p *Publication) tellReading(r Reply) {
 		p.log = p.reading()
 		if !p.Ask.ToEnd && p.log.Unproven(p.verdict.Own == sentinel.Approved) {
 			p.Ask = Ask{Kind: AskTimeline, Since: p.Ask.Since, Rows: p.rows, ToEnd: true}
+			return
+		}
+		if ids := p.log.takenBack(); len(ids) > 0 && ids[0] > p.known {
+			p.known = ids[0] // the dismissal may have come after the reviews were listed
+			p.read()
 			return
 		}
 		p.Ask = Ask{Kind: AskHead}
@@ -464,6 +473,7 @@ func (p *Publication) recover(r Reply) {
 		Kind: AskSubmit, Review: p.pending, About: "leftovers of a job that died",
 		Body: body.With(sentinel.Sentinel{
 			Role: p.signer(), Version: sentinel.Version, Kind: sentinel.KindOrphan, Official: p.log.counts(),
+			Undone: p.log.takenBack(),
 		}, p.cfg.Key),
 	}}
 	p.write()
@@ -558,6 +568,7 @@ func (p *Publication) hold(text string) {
 	p.queue = append(p.queue, Ask{Kind: AskPost, Hold: true, Post: NewReview{
 		Event: sentinel.RequestChanges, Commit: p.head, Body: body.With(sentinel.Sentinel{
 			Role: p.signer(), Version: sentinel.Version, Kind: sentinel.KindHold, Head: p.head, Run: p.postNonce(),
+			Undone: p.log.takenBack(),
 		}, p.cfg.Key),
 	}})
 }
@@ -583,6 +594,7 @@ func (p *Publication) beside(a Action, v Verdict) {
 	p.queue = append(p.queue, Ask{Kind: AskPost, Beside: true, About: a.As, Post: NewReview{
 		Event: sentinel.Comment, Commit: v.Head, Comments: v.Comments, Body: body.With(sentinel.Sentinel{
 			Role: a.As, Version: sentinel.Version, Kind: sentinel.KindFindings, Head: v.Head, Run: p.postNonce(), Official: p.log.counts(),
+			Undone: p.log.takenBack(),
 		}, p.cfg.Key),
 	}})
 }
@@ -605,7 +617,7 @@ func (p *Publication) newBody(a Action, v Verdict) string {
 	return body.With(sentinel.Sentinel{
 		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
 		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Against: v.Against, Run: p.postNonce(), Official: p.log.counts(),
-		Owed: v.Owed, Extra: v.Extra,
+		Undone: p.log.takenBack(), Owed: v.Owed, Extra: v.Extra,
 	}, p.cfg.Key)
 }
 

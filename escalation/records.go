@@ -155,8 +155,9 @@ type Log struct {
 	// is concluded from it then: no waiver, no new count of rounds, no approval.
 	Holes bool
 
-	lacks    bool // the entry of one of the account's reviews isn't there
-	doubtful bool // something else doesn't fit, see fit
+	undone   []int64 // dismissals that were found taken back, as the account's reviews note
+	lacks    bool    // the entry of one of the account's reviews isn't there
+	doubtful bool    // something else doesn't fit, see fit
 
 	// What a caller adds, to tell what people may do by their acts.
 	Author  int64          // of the pull request
@@ -197,6 +198,9 @@ func NewLog(account int64, rows []Row, entries []Entry, key sentinel.Key) Log {
 			continue
 		}
 		log.Rows = append(log.Rows, row)
+		if err == nil && row.State != RowPending {
+			log.undone = append(log.undone, s.Undone...)
+		}
 		switch {
 		case row.State == RowPending || errors.Is(err, sentinel.ErrNone):
 			continue

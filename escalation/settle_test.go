@@ -51,6 +51,13 @@ func (f *forge) publish(t *testing.T, cfg *Config, attach bool) []string {
 			return writes
 		case AskReviews:
 			r.Rows = f.all()
+			if f.between != nil {
+				f.between(f)
+				f.between = nil
+			}
+		case AskComments:
+		case AskSubmit:
+			r.Posted = *f.submit(ask.Review, ask.Body)
 		case AskTimeline:
 			r.Entries = slices.Clone(f.entries)
 		case AskHead:

@@ -1,7 +1,9 @@
 package escalation
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,8 +18,8 @@ import (
 const (
 	BlockIDs = "blocks" // ids of the open findings for which the role requests changes
 
-	// dismissedField holds the ids of the reviews whose dismissals waived the
-	// findings of sentinel.WaivedIDs.
+	// dismissedField lists the dismissals that waived the findings of
+	// sentinel.WaivedIDs.
 	dismissedField = "dismissed"
 )
 
@@ -30,7 +32,7 @@ type Waiver struct {
 }
 
 // Waivers lists the dismissals that count: of a review that was in force when it
-// was dismissed, and is still dismissed. None is concluded from a timeline that
+// was dismissed, and that weren't taken back. None is concluded from a timeline that
 // may lack entries: a newer review's might be among them.
 func (l Log) Waivers() []Waiver {
 	if l.Holes {
@@ -38,17 +40,65 @@ func (l Log) Waivers() []Waiver {
 	}
 	var list []Waiver
 	for _, e := range l.Entries {
-		if e.Kind != EntryDismiss || e.User == l.Account {
-			continue
-		}
-		for i, row := range l.Rows {
-			block := row.State == RowRequestChanges && row.Dismissed && isVerdict(row)
-			if row.ID == e.Review && block && !l.overtaken(i, e) {
-				list = append(list, Waiver{Entry: e, Row: row})
-			}
+		if i := l.dismissedBy(e); i >= 0 && l.stands(Dismissal{l.Rows[i].ID, e.ID}) && !l.overtaken(i, e) {
+			list = append(list, Waiver{Entry: e, Row: l.Rows[i]})
 		}
 	}
 	return list
+}
+
+// dismissedBy is the place in Rows of the account's verdict that a person dismissed
+// by the entry, if that was a block; -1 if it was nothing of the kind.
+func (l Log) dismissedBy(e Entry) int {
+	if e.Kind != EntryDismiss || e.User == l.Account {
+		return -1
+	}
+	return slices.IndexFunc(l.Rows, func(row Row) bool {
+		return row.ID == e.Review && row.State == RowRequestChanges && isVerdict(row)
+	})
+}
+
+// Dismissal is one dismissal of a review: a review may be dismissed, taken back and
+// dismissed again.
+type Dismissal struct {
+	Review int64
+	Entry  int64 // of the timeline
+}
+
+// stands reports whether the dismissal wasn't taken back. That the review is
+// dismissed doesn't say so: the server dismisses it when a newer one is posted. What
+// is posted then notes it.
+func (l Log) stands(d Dismissal) bool {
+	return l.dismissed(d.Review) && !slices.Contains(l.undone, d.Entry)
+}
+
+func (l Log) dismissed(review int64) bool {
+	return slices.ContainsFunc(l.Rows, func(row Row) bool { return row.ID == review && row.Dismissed })
+}
+
+// takenBack are the dismissals of which the log shows that they were taken back, and
+// no review notes it yet: what the account posts now has to. Newest first.
+func (l Log) takenBack() []int64 {
+	var ids []int64
+	add := func(d Dismissal) {
+		if d.Entry > 0 && !l.dismissed(d.Review) && !slices.Contains(l.undone, d.Entry) {
+			ids = append(ids, d.Entry)
+		}
+	}
+	for _, e := range l.Entries {
+		if i := l.dismissedBy(e); i >= 0 {
+			add(Dismissal{l.Rows[i].ID, e.ID})
+		}
+	}
+	for _, r := range l.Records { // where the timeline begins later
+		for _, d := range dismissals(r.Sentinel.Extra) {
+			add(d)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	slices.Reverse(ids)
+	return ids[:min(len(ids), sentinel.MaxUndone)]
 }
 
 // isVerdict reports whether a review says what a role has found. One without a
@@ -76,8 +126,8 @@ func (l Log) overtaken(i int, e Entry) bool {
 // Dismissed is what dismissals have waived.
 type Dismissed struct {
 	IDs   map[string]bool // of findings
-	Rows  []int64         // reviews that were dismissed
-	Whole bool            // all findings of the role's current record, which doesn't list them
+	By    []Dismissal
+	Whole bool // all findings of the role's current record, which doesn't list them
 }
 
 // DismissedSince is what has been waived of a role's findings since the model was
@@ -103,9 +153,7 @@ func (l Log) DismissedSince(role string, heard int64) Dismissed {
 		for _, id := range ids {
 			d.IDs[id] = true
 		}
-		if !slices.Contains(d.Rows, w.Row.ID) {
-			d.Rows = append(d.Rows, w.Row.ID)
-		}
+		d.By = append(d.By, Dismissal{w.Row.ID, w.Entry.ID})
 	}
 	return d
 }
@@ -117,7 +165,7 @@ func (l Log) Dismissals(role string) Dismissed {
 	d := l.DismissedSince(role, cur.Sentinel.Heard)
 	carried := l.Carried(cur.Sentinel.Extra)
 	if len(carried) > 0 {
-		d.Rows = union(dismissedRows(cur.Sentinel.Extra), d.Rows)
+		d.By = together(dismissals(cur.Sentinel.Extra), d.By)
 	}
 	for _, id := range carried {
 		d.IDs[id] = true
@@ -178,7 +226,7 @@ func (l Log) waives(role, head string, heard int64, extra []sentinel.Field) bool
 // that waived them was taken back.
 func (l Log) Carried(extra []sentinel.Field) []string {
 	ids, _ := sentinel.Sentinel{Extra: extra}.IDs(sentinel.WaivedIDs)
-	if len(dismissedRows(extra)) > 0 && !l.undisturbed(extra) {
+	if len(dismissals(extra)) > 0 && !l.undisturbed(extra) {
 		return nil
 	}
 	return ids
@@ -187,37 +235,44 @@ func (l Log) Carried(extra []sentinel.Field) []string {
 // undisturbed reports whether a sentinel names dismissals, and none of them was
 // taken back.
 func (l Log) undisturbed(extra []sentinel.Field) bool {
-	rows := dismissedRows(extra)
-	return len(rows) > 0 && !slices.ContainsFunc(rows, func(id int64) bool {
-		return !slices.ContainsFunc(l.Rows, func(row Row) bool { return row.ID == id && row.Dismissed })
-	})
+	by := dismissals(extra)
+	return len(by) > 0 && !slices.ContainsFunc(by, func(d Dismissal) bool { return !l.stands(d) })
 }
 
-func dismissedRows(extra []sentinel.Field) []int64 {
-	var rows []int64
-	for item := range strings.SplitSeq(sentinel.Sentinel{Extra: extra}.Field(dismissedField), ",") {
-		if id, err := strconv.ParseInt(item, 10, 64); err == nil {
-			rows = append(rows, id)
-		}
+// dismissals are those that a sentinel names. One that can't be read doesn't stand.
+func dismissals(extra []sentinel.Field) []Dismissal {
+	var list []Dismissal
+	value := sentinel.Sentinel{Extra: extra}.Field(dismissedField)
+	if value == "" {
+		return nil
 	}
-	return rows
+	for item := range strings.SplitSeq(value, ",") {
+		review, entry, _ := strings.Cut(item, ":")
+		r, err := strconv.ParseInt(review, 10, 64)
+		e, bad := strconv.ParseInt(entry, 10, 64)
+		if err != nil || bad != nil {
+			r, e = 0, 0
+		}
+		list = append(list, Dismissal{r, e})
+	}
+	return list
 }
 
-// WaivedFields are the fields that note which findings are waived, and by the
-// dismissal of which reviews.
-func WaivedFields(ids []string, rows []int64) []sentinel.Field {
+// WaivedFields are the fields that note which findings are waived, and by which
+// dismissals.
+func WaivedFields(ids []string, by []Dismissal) []sentinel.Field {
 	if len(ids) == 0 {
 		return nil
 	}
-	return append(sentinel.IDFields(sentinel.WaivedIDs, ids), rowsField(rows))
+	return append(sentinel.IDFields(sentinel.WaivedIDs, ids), dismissalsField(by))
 }
 
-// rowsField is the field that names the dismissed reviews.
-func rowsField(rows []int64) sentinel.Field {
+// dismissalsField is the field that names dismissals.
+func dismissalsField(by []Dismissal) sentinel.Field {
 	var text []string
 	size := 0
-	for _, id := range slices.Backward(rows) { // the newest, as far as there is room
-		item := strconv.FormatInt(id, 10)
+	for _, d := range slices.Backward(by) { // the newest, as far as there is room
+		item := fmt.Sprintf("%d:%d", d.Review, d.Entry)
 		if size += len(item) + 1; size > sentinel.MaxValue {
 			break
 		}
@@ -234,7 +289,7 @@ func (l Log) noteWaivers(role string, heard int64, extra []sentinel.Field) []sen
 	carried := l.Carried(extra)
 	news := l.DismissedSince(role, heard)
 	if !known && news.Whole && !l.undisturbed(extra) {
-		return append(slices.Clone(extra), rowsField(news.Rows))
+		return append(withoutWaivers(extra), dismissalsField(news.By))
 	}
 	maps.DeleteFunc(news.IDs, func(id string, _ bool) bool {
 		return !slices.Contains(open, id) || slices.Contains(carried, id)
@@ -242,11 +297,12 @@ func (l Log) noteWaivers(role string, heard int64, extra []sentinel.Field) []sen
 	if len(news.IDs) == 0 {
 		return extra
 	}
-	rows := slices.Sorted(slices.Values(news.Rows))
+	by := news.By
 	if len(carried) > 0 {
-		rows = union(dismissedRows(extra), rows)
+		by = together(dismissals(extra), by)
 	}
-	return append(withoutWaivers(extra), WaivedFields(union(carried, slices.Sorted(maps.Keys(news.IDs))), rows)...)
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(carried), maps.Keys(news.IDs)))))
+	return append(withoutWaivers(extra), WaivedFields(ids, by)...)
 }
 
 func withoutWaivers(extra []sentinel.Field) []sentinel.Field {
@@ -255,7 +311,9 @@ func withoutWaivers(extra []sentinel.Field) []sentinel.Field {
 	})
 }
 
-// union lists what is in either, in order.
-func union[T int64 | string](a, b []T) []T {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+// together lists the dismissals that are in either, oldest first.
+func together(a, b []Dismissal) []Dismissal {
+	list := slices.Concat(a, b)
+	slices.SortFunc(list, func(a, b Dismissal) int { return cmp.Compare(a.Entry, b.Entry) })
+	return slices.Compact(list)
 }

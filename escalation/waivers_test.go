@@ -67,6 +67,14 @@ func TestADismissalWaivesWhatWasOpenThen(t *testing.T) {
 		{"by the account itself: nothing", history(block, dismissedBy(me, 1)), nil},
 		{"by the author, whom the forge lets: what was open", history(block, dismissedBy(author, 1)), []string{a1, a2}},
 		{"taken back", history(block, dismiss(1), undismiss(1)), nil},
+		{"taken back, and then the server dismisses it for a newer review",
+			history(block, dismiss(1), undismiss(1), review("a", approved, changes, h1)), nil},
+		{"taken back, and a hold takes its place", history(block, dismiss(1), undismiss(1), held(h1)), nil},
+		{"taken back, and dismissed again", history(block, dismiss(1), undismiss(1), dismiss(1)), []string{a1, a2}},
+		{"taken back, noted, and dismissed again",
+			history(block, dismiss(1), undismiss(1), review("a", comment, comment, h1), dismiss(1)), []string{a1, a2}},
+		{"taken back, and the newer review dismissed",
+			history(block, dismiss(1), undismiss(1), review("a", changes, changes, h1, open(b1)), dismiss(2)), []string{a1, a2, b1}},
 		{"entries may be missing", history(block, dismiss(1), holes), nil},
 		{"a sibling's block, too",
 			history(review("a", changes, changes, h1, open(b1)), block, dismiss(2)), []string{a1, a2, b1}},
@@ -109,7 +117,7 @@ func heardBy(log Log, role string) int64 {
 
 // What a record notes as waived is waived as long as the dismissal stands.
 func TestAWaiverIsCarriedOnUntilItIsTakenBack(t *testing.T) {
-	again := review(sec, changes, comment, h2, open(a1), carries(WaivedFields([]string{a1}, []int64{1})...), func(f *forge, r *Row) {
+	again := review(sec, changes, comment, h2, open(a1), carries(WaivedFields([]string{a1}, []Dismissal{{1, 102}})...), func(f *forge, r *Row) {
 		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Heard = 102 })
 	})
 	steps := []step{review(sec, changes, changes, h1, open(a1)), dismiss(1), again}
@@ -119,7 +127,19 @@ func TestAWaiverIsCarriedOnUntilItIsTakenBack(t *testing.T) {
 	if history(append(slices.Clone(steps), undismiss(1))...).log().Waived(sec, h2) {
 		t.Error("the dismissal was taken back, and the finding is waived")
 	}
-	more := append(slices.Clone(steps[:2]), review(sec, changes, changes, h2, open(a1, a2), carries(WaivedFields([]string{a1}, []int64{1})...)))
+	if history(append(slices.Clone(steps), undismiss(1), review("a", approved, changes, h2))...).log().Waived(sec, h2) {
+		t.Error("the dismissal was taken back, and the server's own for a newer review waives the finding")
+	}
+	forgotten := func(f *forge) {
+		f.entries = slices.DeleteFunc(f.entries, func(e Entry) bool { return e.Kind == EntryDismiss })
+	}
+	if history(append(slices.Clone(steps), forgotten, undismiss(1), review("a", approved, changes, h2))...).log().Waived(sec, h2) {
+		t.Error("the same, where the timeline begins later")
+	}
+	if !history(append(slices.Clone(steps), dismiss(1), review("a", approved, changes, h2))...).log().Waived(sec, h2) {
+		t.Error("it was dismissed twice, and isn't waived")
+	}
+	more := append(slices.Clone(steps[:2]), review(sec, changes, changes, h2, open(a1, a2), carries(WaivedFields([]string{a1}, []Dismissal{{1, 102}})...)))
 	if history(more...).log().Waived(sec, h2) {
 		t.Error("a finding that came later is waived")
 	}
@@ -155,6 +175,71 @@ func TestWritesNoteWaivers(t *testing.T) {
 	}
 }
 
+// Whatever the account posts notes that a dismissal was taken back: for the next
+// verdict the server may dismiss the review again.
+func TestEveryPostNotesWhatWasTakenBack(t *testing.T) {
+	says := func(own sentinel.Verdict, head string, comments ...NewComment) Verdict {
+		return Verdict{Own: own, Head: head, Fresh: true, Body: sentinel.Body{Text: "Something new."}, Comments: comments}
+	}
+	block := review("a", changes, changes, h1, open(a1))
+	official := func(f *forge, r *Row) { r.Official, r.Dismissed = true, false }
+	approval := func(f *forge) { official(f, &f.rows[0]) }
+	retired := func(f *forge) { f.edit(2, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.State = sentinel.Retired }) }
+	for promise, tt := range map[string]struct {
+		log  *forge
+		cfg  Config
+		want []sentinel.Kind
+	}{
+		"a verdict":    {history(block), Config{Role: sec, Verdict: says(approved, h1)}, []sentinel.Kind{sentinel.KindVerdict}},
+		"posted again": {history(block, rerequest), Config{}, []sentinel.Kind{sentinel.KindVerdict}},
+		"findings beside a verdict": {history(review(sec, comment, comment, h2), block),
+			Config{Role: sec, Verdict: says(comment, h1, NewComment{Path: "a.go"}), Advisory: true}, []sentinel.Kind{sentinel.KindFindings}},
+		"a hold": {history(review(sec, approved, approved, h2), block, approval, retired), Config{Rest: true}, []sentinel.Kind{sentinel.KindHold}},
+		"a leftover": {history(block, by(me, RowPending, "")), Config{Role: sec, Verdict: says(approved, h1)},
+			[]sentinel.Kind{sentinel.KindOrphan, sentinel.KindVerdict}},
+	} {
+		f := tt.log
+		blocks := slices.IndexFunc(f.rows, func(row Row) bool { return row.State == RowRequestChanges })
+		for _, happens := range []step{dismiss(int64(blocks + 1)), undismiss(int64(blocks + 1))} {
+			happens(f)
+		}
+		dismissal := f.entries[len(f.entries)-1].ID
+		tt.cfg.Account, tt.cfg.Author, tt.cfg.Key, tt.cfg.Nonce, tt.cfg.Seen = me, author, key, "n", f.log()
+		known := len(f.rows)
+		for i := range f.rows {
+			if f.rows[i].State == RowPending {
+				known = i
+			}
+		}
+		f.publish(t, &tt.cfg, false)
+		var kinds []sentinel.Kind
+		for _, row := range f.rows[known:] {
+			kinds = append(kinds, sentinelOf(t, row.Body).Kind)
+		}
+		if noted := sentinelOf(t, f.rows[known].Body).Undone; !slices.Equal(kinds, tt.want) || !slices.Equal(noted, []int64{dismissal}) {
+			t.Errorf("%s: %v was posted, and the first notes %v, want %d", promise, kinds, noted, dismissal)
+		}
+		if len(f.log().Waivers()) > 0 {
+			t.Errorf("%s: it waives", promise)
+		}
+	}
+}
+
+// A dismissal that comes after the reviews were listed, and before the timeline, looks
+// like one that was taken back. It isn't noted as one, and counts.
+func TestADismissalBetweenTheTwoListsCounts(t *testing.T) {
+	f := history(review("a", changes, changes, h1, open(a1)))
+	v := Verdict{Own: changes, Head: h1, Fresh: true, Body: sentinel.Body{Text: says(sec)}}
+	f.between = dismiss(1)
+	f.publish(t, &Config{Account: me, Author: author, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: f.log()}, false)
+	if s := sentinelOf(t, f.rows[1].Body); len(s.Undone) > 0 {
+		t.Errorf("it is noted as taken back: %s", s)
+	}
+	if !f.log().Waived("a", h1) {
+		t.Error("it doesn't waive")
+	}
+}
+
 // Of a record that doesn't list its findings, as earlier releases wrote it, all are
 // waived with it, as long as it says what it said.
 func TestARecordWithoutAListIsWaivedAsAWhole(t *testing.T) {
@@ -176,16 +261,16 @@ func TestARecordWithoutAListIsWaivedAsAWhole(t *testing.T) {
 }
 
 func TestWaivedFieldsHaveRoomForMany(t *testing.T) {
-	var rows []int64
+	var by []Dismissal
 	for i := range 500 {
-		rows = append(rows, int64(1_000_000+i))
+		by = append(by, Dismissal{int64(1_000_000 + i), int64(2_000_000 + i)})
 	}
-	for _, f := range WaivedFields([]string{a1}, rows) {
+	for _, f := range WaivedFields([]string{a1}, by) {
 		if len(f.Value) > sentinel.MaxValue {
 			t.Errorf("%s has %d characters", f.Key, len(f.Value))
 		}
 	}
-	if fields := WaivedFields(nil, rows); len(fields) != 0 {
+	if fields := WaivedFields(nil, by); len(fields) != 0 {
 		t.Errorf("%v", fields)
 	}
 }

@@ -61,15 +61,15 @@ type counted struct {
 	blocks   []string          // ids of those for which the role requests changes, waived or not
 	withheld []string          // ids of those that only keep it from approving
 	waived   []finding.Finding // open, and waived by the dismissal of a review
-	by       []int64           // the reviews that were dismissed
-	lifted   bool              // all that block are waived
+	by       []escalation.Dismissal
+	lifted   bool // all that block are waived
 }
 
 // count sorts the findings out. The role's own verdict is what it found: that people
 // have waived it is a thing of its own.
 func (r *run) count(st state, round *finding.Round, f followed) counted {
 	waived := st.log.Dismissals(r.set.Role)
-	c := counted{own: sentinel.Approved, open: finding.IDs(round.Counted), by: waived.Rows}
+	c := counted{own: sentinel.Approved, open: finding.IDs(round.Counted), by: waived.By}
 	c.waived = round.Waive(func(found finding.Finding) bool {
 		return found.State == finding.Retained && (waived.Whole || waived.IDs[found.ID])
 	})

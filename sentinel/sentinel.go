@@ -85,9 +85,13 @@ type Sentinel struct {
 	// Official says that the account's verdicts counted for merging when this was posted. A
 	// review takes the mark of a request for review away, which alone would show it later.
 	Official bool
-	Owed     []Owed
-	Extra    []Field // keys that this version doesn't know, in the order read
-	MAC      string  // see Sign
+	// Undone are the timeline ids of dismissals that were found taken back when this was
+	// posted, at most [MaxUndone]. The server dismisses a review again when a newer one is
+	// posted, and leaves no trace of its own.
+	Undone []int64
+	Owed   []Owed
+	Extra  []Field // keys that this version doesn't know, in the order read
+	MAC    string  // see Sign
 }
 
 // Against is what a head is compared with. The same head is another change on
@@ -112,7 +116,13 @@ const (
 	close = " -->"
 
 	officialKey = "official"
+	undoneKey   = "undone"
 )
+
+// MaxUndone is how many ids Undone has room for.
+const MaxUndone = (MaxValue + 1) / (maxDigits + 1)
+
+const maxDigits = 19 // of an int64
 
 // ErrNone says that a text carries no sentinel at all, as opposed to a broken one.
 var ErrNone = errors.New("no sentinel")
@@ -156,6 +166,13 @@ func (s Sentinel) fields() []Field {
 	)
 	if s.Official {
 		list = append(list, Field{officialKey, "1"})
+	}
+	if len(s.Undone) > 0 {
+		var ids []string
+		for _, id := range s.Undone {
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+		list = append(list, Field{undoneKey, strings.Join(ids, ",")})
 	}
 	list = append(list, owedFields(s.Owed)...)
 	list = append(list, s.Extra...)
@@ -215,6 +232,9 @@ func (s Sentinel) Validate() error {
 	}
 	if s.Round < 0 || s.Epoch < 0 || s.Heard < 0 {
 		return errors.New("negative round, epoch or timeline id")
+	}
+	if slices.ContainsFunc(s.Undone, func(id int64) bool { return id <= 0 }) {
+		return errors.New("something undone that is no timeline id")
 	}
 	if slices.ContainsFunc(s.Owed, func(o Owed) bool { return o.Review <= 0 || o.Comment <= 0 }) {
 		return errors.New("something owed that is no conversation")
@@ -290,6 +310,14 @@ func (s *Sentinel) set(key, value string) (err error) {
 		s.State = State(value)
 	case "mac":
 		s.MAC = value
+	case undoneKey:
+		for item := range strings.SplitSeq(value, ",") {
+			var n int
+			if n, err = number(key, item); err != nil {
+				return err
+			}
+			s.Undone = append(s.Undone, int64(n))
+		}
 	case officialKey:
 		if s.Official = value == "1"; !s.Official {
 			err = fmt.Errorf("%s %q is not 1", key, value)

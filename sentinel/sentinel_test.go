@@ -43,6 +43,9 @@ func sentinels(t *rapid.T) Sentinel {
 
 		Official: rapid.Bool().Draw(t, "official"),
 	}
+	if n := rapid.SampledFrom([]int{0, 0, 1, 2, MaxUndone}).Draw(t, "undone"); n > 0 {
+		s.Undone = rapid.SliceOfN(rapid.Int64Range(1, 1<<63-1), n, n).Draw(t, "ids")
+	}
 	if s.Kind == KindVerdict {
 		s.Own = rapid.SampledFrom([]Verdict{Approved, RequestChanges, Comment}).Draw(t, "own")
 		s.Event = rapid.SampledFrom([]Verdict{Approved, RequestChanges, Comment, None}).Draw(t, "event")
