@@ -29,6 +29,19 @@ var dismissalFacts = []fact{
 		l.wantRows("bot", "REQUEST_CHANGES official")
 		l.judge(rejected)
 	}},
+	{"after a dismissal was taken back, a newer verdict without inline comments dismisses it again, without an entry", blocking(), func(l *lab) {
+		row := l.post("bot", sentinel.RequestChanges, "no")
+		l.status(l.Dismiss("owner", row.ID, "fine", false), http.StatusOK)
+		l.status(l.Undismiss("owner", row.ID), http.StatusOK)
+		l.post("bot", sentinel.Comment, "by the way")
+		l.post("bot", sentinel.RequestChanges, "no again", on("here"))
+		l.wantRows("bot", "REQUEST_CHANGES", "COMMENT", "REQUEST_CHANGES official")
+		l.post("bot", sentinel.RequestChanges, "no once more")
+		l.wantRows("bot", "REQUEST_CHANGES dismissed", "COMMENT", "REQUEST_CHANGES dismissed", "REQUEST_CHANGES official")
+		if e := l.entry(escalation.EntryDismiss); e.Review != row.ID || e.User != l.id("owner") {
+			l.Errorf("entry %+v, want the owner's and no other", e)
+		}
+	}},
 	{"a dismissal on the page takes the older reviews with it, with one entry", blocking(), func(l *lab) {
 		l.post("bot", sentinel.RequestChanges, "no")
 		row := l.post("bot", sentinel.RequestChanges, "no again", on("here"))
