@@ -39,7 +39,8 @@ func TestAVerdictIsAboutWhatTheHeadIsComparedWith(t *testing.T) {
 			t.Errorf("%s: waits for the sibling: %t", promise, d.Waiting)
 		}
 		judged.Judgement.Against = lax
-		if a := Decide(judged); (a.Outcome == HeadMoved) == same || a.Outcome == HeadMoved && (a.Hold == "" || a.Post != "" || a.Patch != nil) {
+		if a := Decide(judged); (a.Outcome == HeadMoved) == same ||
+			a.Outcome == HeadMoved && (a.Hold == "" || a.Post != "" || a.Patch != nil) {
 			t.Errorf("%s: the role that judged before ends %s", promise, a.Outcome)
 		}
 	}
@@ -55,7 +56,8 @@ func TestNoRecordAboutAnotherBaseIsAdopted(t *testing.T) {
 		review(sec, approved, approved, h1, comparedWith(lax))(f)
 		v := Verdict{Own: changes, Head: h1, Against: against, Fresh: true, Body: sentinel.Body{Text: "Something new."}}
 		f.against = against
-		f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: seen, Against: against}, false)
+		f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: seen,
+			Against: against}, false)
 		cur, _ := f.log().Current(sec)
 		if adopted := cur.Own() == approved; adopted != (against == lax) {
 			t.Errorf("the record about the lax branch was adopted: %t", adopted)
@@ -67,7 +69,8 @@ func TestNoRecordAboutAnotherBaseIsAdopted(t *testing.T) {
 	f := history(review(sec, approved, approved, h1, comparedWith(lax)))
 	f.against = strict
 	v := Verdict{Own: approved, Head: h1, Against: strict, Fresh: true, Body: sentinel.Body{Text: says(sec)}}
-	f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: f.log(), Against: strict}, false)
+	f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: f.log(),
+		Against: strict}, false)
 	if cur, _ := f.log().Current(sec); cur.Sentinel.Against != strict || len(f.rows) != 1 {
 		t.Errorf("%d rows, about %+v, want the one about %+v", len(f.rows), cur.Sentinel.Against, strict)
 	}

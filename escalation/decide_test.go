@@ -177,7 +177,10 @@ func TestOptions(t *testing.T) {
 		{"no-approve: the block is lifted by withdrawing", history(review(sec, changes, changes, h1)), judge(approved, h2, noApprove), approved, "reposted, post comment, withdraw"},
 		{"no-approve: lifted already", history(review(sec, changes, changes, h1), review(sec, approved, comment, h2), rerequest), judge(approved, h2, noApprove), approved, "skipped"},
 		{"no-approve: the text changed", history(review(sec, approved, comment, h1)), judge(approved, h2, noApprove), approved, "patched, patch 1"},
-		{"no-approve: an approval from before is withdrawn", history(review(sec, approved, approved, h1)), judge(approved, h1, noApprove), approved, "reposted, hold, withdraw"},
+		{
+			"no-approve: an approval from before is withdrawn", history(review(sec, approved, approved, h1)),
+			judge(approved, h1, noApprove), approved, "reposted, hold, withdraw",
+		},
 		{"no-approve: a block is a block", history(), judge(changes, h1, noApprove), changes, "posted, post request_changes"},
 		{"no-approve: a sibling's block is escalated", history(review("a", changes, changes, h1)), judge(approved, h1, noApprove), changes, "posted, post request_changes"},
 		{"no-approve no longer: approved", history(review(sec, approved, comment, h1)), judge(approved, h1), approved, "reposted, post approved, supersede 1"},
@@ -188,11 +191,21 @@ func TestOptions(t *testing.T) {
 		{"siblings: all have judged", history(review("a", approved, comment, h1)), judge(approved, h1, siblings("a", sec)), approved, "posted, post approved"},
 		{"siblings: the last one's word came, run again", history(review(sec, approved, comment, h1), review("a", approved, approved, h1)), judge(approved, h1, siblings("a")), approved, "skipped"},
 		{"siblings: waiting, nothing changed", history(review(sec, approved, comment, h1)), judge(approved, h1, siblings("a")), none, "skipped"},
-		{"siblings: waiting, an older approval is withdrawn", history(review(sec, approved, approved, h1)), judge(approved, h2, siblings("a")), none, "patched, patch 1, hold, withdraw"},
+		{
+			"siblings: waiting, an older approval is withdrawn", history(review(sec, approved, approved, h1)),
+			judge(approved, h2, siblings("a")), none, "patched, patch 1, hold, withdraw",
+		},
 		{"siblings: waiting, a standing block is left", history(review(sec, changes, changes, h1)), judge(approved, h2, siblings("a")), none, "reposted, post comment"},
-		{"siblings: waiting, but what blocked is waived: withdrawn", history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1, siblings("b")), none, "waived, withdraw"},
+		{
+			"siblings: waiting, but what blocked is waived: withdrawn",
+			history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)),
+			judge(approved, h1, siblings("b")), none, "waived, withdraw",
+		},
 		{"siblings: a block waits for nobody", history(), judge(changes, h1, siblings("a", "b")), changes, "posted, post request_changes"},
-		{"siblings: retired isn't judged", history(review("a", approved, approved, h1, state(sentinel.Retired))), judge(approved, h1, siblings("a")), none, "posted, post comment, hold, withdraw"},
+		{
+			"siblings: retired isn't judged", history(review("a", approved, approved, h1, state(sentinel.Retired))),
+			judge(approved, h1, siblings("a")), none, "posted, post comment, hold, withdraw",
+		},
 
 		{"repost-stale: posted anew on another head", history(review(sec, approved, approved, h1)), judge(approved, h2, repostStale), approved, "reposted, post approved, supersede 1"},
 		{"repost-stale: patched before, posted anew", history(review(sec, approved, approved, h1, patchedTo(h2))), judge(approved, h2, repostStale), approved, "reposted, post approved, supersede 1"},
@@ -213,9 +226,20 @@ func TestWaivers(t *testing.T) {
 		{"one waiver covers every role before it", history(review("a", changes, changes, h1), review(sec, changes, changes, h1), dismiss(2)), judge(changes, h1), none, "waived"},
 		{"and none after it", history(review("a", changes, changes, h1), dismiss(1), review("b", changes, changes, h1)), judge(approved, h1), changes, "posted, post request_changes"},
 		{"the dismissal of an escalated review covers the blocker", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(2)), judge(approved, h1), none, "waived"},
-		{"escalated after the blocker was dismissed: withdrawn", history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1), none, "waived, withdraw"},
-		{"a dismissal of a review that wasn't in force does nothing", history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1), changes, "skipped"},
-		{"nor does one of a review that an approval had replaced", history(review(sec, changes, changes, h1), review(sec, approved, approved, h1), dismiss(1)), judge(changes, h1), changes, "reposted, post request_changes, supersede 2"},
+		{
+			"escalated after the blocker was dismissed: withdrawn", history(review("a", changes, changes, h1), dismiss(1),
+				review(sec, approved, changes, h1)), judge(approved, h1), none, "waived, withdraw",
+		},
+		{
+			"a dismissal of a review that wasn't in force does nothing",
+			history(review("a", changes, changes, h1), review(sec, approved, changes, h1), dismiss(1)), judge(approved, h1),
+			changes, "skipped",
+		},
+		{
+			"nor does one of a review that an approval had replaced",
+			history(review(sec, changes, changes, h1), review(sec, approved, approved, h1), dismiss(1)), judge(changes, h1),
+			changes, "reposted, post request_changes, supersede 2",
+		},
 		{"a dismissal by the account itself is none", history(review(sec, changes, changes, h1), func(f *forge) {
 			f.rows[0].Dismissed = true
 			f.entry(Entry{Kind: EntryDismiss, Review: 1, User: me})
@@ -238,7 +262,10 @@ func TestAnUnofficialAccountConvergesToo(t *testing.T) {
 		{"again", history(unofficial, review(sec, approved, approved, h1)), judge(approved, h1), approved, "skipped"},
 		{"blocking, again", history(unofficial, review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"a sibling's later approval took over", history(unofficial, review(sec, changes, changes, h1), review("a", approved, approved, h1)), judge(changes, h1), changes, "reposted, post request_changes"},
-		{"nothing to withdraw", history(unofficial, review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), judge(approved, h1), none, "waived"},
+		{
+			"nothing to withdraw", history(unofficial, review("a", changes, changes, h1), dismiss(1),
+				review(sec, approved, changes, h1)), judge(approved, h1), none, "waived",
+		},
 	})
 }
 

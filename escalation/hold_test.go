@@ -25,29 +25,65 @@ func TestWithoutAVerdictOnTheHead(t *testing.T) {
 		log             *forge
 		rest, reconcile string
 	}{
-		"nothing there":                {history(), "skipped", "skipped"},
-		"the head is approved":         {history(review(sec, approved, approved, h2)), "skipped", "skipped"},
-		"an older head is":             {history(review(sec, approved, approved, h1)), "reposted, hold, withdraw", "reposted, hold, withdraw"},
-		"and the head by a sibling":    {history(review(sec, approved, approved, h1), review("a", approved, approved, h2)), "skipped", "skipped"},
-		"and the head isn't quite":     {history(review(sec, approved, approved, h1), review("a", comment, comment, h2)), "reposted, hold, withdraw", "reposted, hold, withdraw"},
-		"an approval, cleared":         {history(review(sec, approved, approved, h1), rerequest), "reposted, hold, withdraw", "reposted, hold, withdraw"},
-		"cleared, of the head":         {history(review(sec, approved, approved, h2), rerequest), "skipped", "reposted, post approved, supersede 1"},
-		"dismissed by a push":          {history(pushDismissed), "skipped", "skipped"},
-		"dismissed, and cleared":       {history(pushDismissed, rerequest), "skipped", "skipped"},
-		"of an unofficial account":     {history(unofficial, review(sec, approved, approved, h1)), "skipped", "skipped"},
-		"a role blocks":                {history(review(sec, changes, changes, h1)), "skipped", "skipped"},
-		"a role blocks, cleared":       {history(review(sec, changes, changes, h1), rerequest), "reposted, post request_changes", "reposted, post request_changes"},
-		"a block that was never said":  {history(review(sec, changes, comment, h1)), "reposted, post request_changes, supersede 1", "reposted, post request_changes, supersede 1"},
-		"under a sibling's approval":   {history(review("a", changes, changes, h1), review(sec, approved, approved, h1)), "reposted, post request_changes, supersede 2", "reposted, post request_changes, supersede 2"},
-		"a waived block":               {history(review(sec, changes, changes, h1), dismiss(1)), "waived", "waived"},
-		"waived, and a block in force": {history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), "waived", "waived, withdraw"},
-		"approved, both in force":      {history(review("a", approved, changes, h1), review(sec, approved, approved, h1, official)), "reposted, hold, withdraw", "reposted, hold, withdraw"},
-		"taken back":                   {takenBack(), "skipped", "skipped"},
-		"brought back: the hold":       {restored(), "skipped", "skipped"},
-		"and a role blocks":            {history(review("a", changes, comment, h2), held(h2)), "reposted, post request_changes, supersede 1", "reposted, post request_changes, supersede 1"},
-		"and a role approves the head": {history(review(sec, approved, comment, h2), held(h2)), "skipped", "reposted, post approved, supersede 1"},
-		"and a role is undecided":      {history(review(sec, comment, comment, h2), held(h2)), "skipped", "reposted, withdraw"},
-		"a hold that was dismissed":    {history(review("a", changes, comment, h2), held(h2), dismiss(2)), "reposted, post request_changes, supersede 1", "reposted, post request_changes, supersede 1"},
+		"nothing there":        {history(), "skipped", "skipped"},
+		"the head is approved": {history(review(sec, approved, approved, h2)), "skipped", "skipped"},
+		"an older head is": {
+			history(review(sec, approved, approved, h1)), "reposted, hold, withdraw", "reposted, hold, withdraw",
+		},
+		"and the head by a sibling": {
+			history(review(sec, approved, approved, h1), review("a", approved, approved, h2)), "skipped", "skipped",
+		},
+		"and the head isn't quite": {
+			history(review(sec, approved, approved, h1), review("a", comment, comment, h2)), "reposted, hold, withdraw",
+			"reposted, hold, withdraw",
+		},
+		"an approval, cleared": {
+			history(review(sec, approved, approved, h1), rerequest), "reposted, hold, withdraw", "reposted, hold, withdraw",
+		},
+		"cleared, of the head": {
+			history(review(sec, approved, approved, h2), rerequest), "skipped", "reposted, post approved, supersede 1",
+		},
+		"dismissed by a push":      {history(pushDismissed), "skipped", "skipped"},
+		"dismissed, and cleared":   {history(pushDismissed, rerequest), "skipped", "skipped"},
+		"of an unofficial account": {history(unofficial, review(sec, approved, approved, h1)), "skipped", "skipped"},
+		"a role blocks":            {history(review(sec, changes, changes, h1)), "skipped", "skipped"},
+		"a role blocks, cleared": {
+			history(review(sec, changes, changes, h1), rerequest), "reposted, post request_changes",
+			"reposted, post request_changes",
+		},
+		"a block that was never said": {
+			history(review(sec, changes, comment, h1)), "reposted, post request_changes, supersede 1",
+			"reposted, post request_changes, supersede 1",
+		},
+		"under a sibling's approval": {
+			history(review("a", changes, changes, h1), review(sec, approved, approved, h1)),
+			"reposted, post request_changes, supersede 2", "reposted, post request_changes, supersede 2",
+		},
+		"a waived block": {history(review(sec, changes, changes, h1), dismiss(1)), "waived", "waived"},
+		"waived, and a block in force": {
+			history(review("a", changes, changes, h1), dismiss(1), review(sec, approved, changes, h1)), "waived",
+			"waived, withdraw",
+		},
+		"approved, both in force": {
+			history(review("a", approved, changes, h1), review(sec, approved, approved, h1, official)),
+			"reposted, hold, withdraw", "reposted, hold, withdraw",
+		},
+		"taken back":             {takenBack(), "skipped", "skipped"},
+		"brought back: the hold": {restored(), "skipped", "skipped"},
+		"and a role blocks": {
+			history(review("a", changes, comment, h2), held(h2)), "reposted, post request_changes, supersede 1",
+			"reposted, post request_changes, supersede 1",
+		},
+		"and a role approves the head": {
+			history(review(sec, approved, comment, h2), held(h2)), "skipped", "reposted, post approved, supersede 1",
+		},
+		"and a role is undecided": {
+			history(review(sec, comment, comment, h2), held(h2)), "skipped", "reposted, withdraw",
+		},
+		"a hold that was dismissed": {
+			history(review("a", changes, comment, h2), held(h2), dismiss(2)), "reposted, post request_changes, supersede 1",
+			"reposted, post request_changes, supersede 1",
+		},
 	} {
 		s := Situation{Log: tt.log.log(), Head: h2}
 		if got := describe(Rest(s)); got != tt.rest {
@@ -69,7 +105,10 @@ func TestWithoutAVerdictOnTheHead(t *testing.T) {
 func TestAVerdictAfterAHold(t *testing.T) {
 	decide(t, []decision{
 		{"approves", restored(), judge(approved, h2), approved, "reposted, post approved, supersede 1"},
-		{"approves, while it is taken back", takenBack(), judge(approved, h2), approved, "reposted, post approved, supersede 1"},
+		{
+			"approves, while it is taken back", takenBack(), judge(approved, h2), approved,
+			"reposted, post approved, supersede 1",
+		},
 		{"blocks", restored(), judge(changes, h2), changes, "reposted, post request_changes, supersede 1"},
 		{"says neither", restored(), judge(comment, h2), none, "reposted, post comment, supersede 1, withdraw"},
 		{"a sibling blocks", func() *forge {
@@ -77,7 +116,10 @@ func TestAVerdictAfterAHold(t *testing.T) {
 			review("a", changes, comment, h1)(f)
 			return f
 		}(), judge(approved, h2), changes, "reposted, post request_changes, supersede 1"},
-		{"dismissed, it waives nothing", history(review(sec, approved, approved, h1), held(h2), dismiss(2)), judge(changes, h2), changes, "reposted, post request_changes, supersede 1"},
+		{
+			"dismissed, it waives nothing", history(review(sec, approved, approved, h1), held(h2), dismiss(2)),
+			judge(changes, h2), changes, "reposted, post request_changes, supersede 1",
+		},
 		{"no-approve", restored(), judge(approved, h2, noApprove), approved, "patched, patch 1, withdraw"},
 		{"waits for siblings", restored(), judge(approved, h2, siblings("a")), none, "patched, patch 1"},
 	})
@@ -101,7 +143,8 @@ func TestTakingBackAnApproval(t *testing.T) {
 		t.Fatalf("it writes %q, want %q", got, want)
 	}
 	hold := f.rows[1]
-	if s := sentinelOf(t, hold.Body); s.Head != h2 || !key.Verify(s) || hold.Commit != h2 || !strings.Contains(hold.Body, "Nobody has judged "+h2[:7]) {
+	if s := sentinelOf(t, hold.Body); s.Head != h2 || !key.Verify(s) || hold.Commit != h2 ||
+		!strings.Contains(hold.Body, "Nobody has judged "+h2[:7]) {
 		t.Errorf("the hold is %s", hold.Body)
 	}
 	if g := f.log().Gate(); !g.Is(none) || g.Latent {
@@ -167,12 +210,20 @@ func TestClearedOrUnofficial(t *testing.T) {
 		want       []string
 		unofficial bool
 	}{
-		"cleared, and the entry hidden":            {history(blocks, rerequest, forgetRequests), []string{}, false},
-		"cleared, and a comment took the row away": {history(blocks, rerequest, answered(true), forgetRequests), []string{}, false},
-		"a comment of an account that never gated": {history(unofficial, blocks, answered(false)), []string{"request_changes"}, true},
-		"what was noted before the newest verdict": {history(unofficial, answered(true), blocks), []string{"request_changes"}, true},
-		"a request to an unofficial account":       {history(unofficial, blocks, leftover), []string{"request_changes"}, true},
-		"a leftover beside a verdict that counts":  {history(blocks, leftover), []string{"request_changes"}, false},
+		"cleared, and the entry hidden": {history(blocks, rerequest, forgetRequests), []string{}, false},
+		"cleared, and a comment took the row away": {
+			history(blocks, rerequest, answered(true), forgetRequests), []string{}, false,
+		},
+		"a comment of an account that never gated": {
+			history(unofficial, blocks, answered(false)), []string{"request_changes"}, true,
+		},
+		"what was noted before the newest verdict": {
+			history(unofficial, answered(true), blocks), []string{"request_changes"}, true,
+		},
+		"a request to an unofficial account": {
+			history(unofficial, blocks, leftover), []string{"request_changes"}, true,
+		},
+		"a leftover beside a verdict that counts": {history(blocks, leftover), []string{"request_changes"}, false},
 	} {
 		g := tt.log.log().Gate()
 		if d := cmp.Diff(tt.want, g.Names()); d != "" || g.Unofficial != tt.unofficial {
@@ -250,8 +301,9 @@ func TestAnOutdatedNoticeIsRemoved(t *testing.T) {
 	}
 	review("a", approved, approved, h1)(f)
 	for promise, a := range map[string]Action{
-		"reconcile":   Reconcile(Situation{Log: f.log(), Head: h1}, ""),
-		"the sibling": Decide(Situation{Log: f.log(), Head: h1, Role: "a", Judgement: Verdict{Own: approved, Head: h1, Body: sentinel.Body{Text: says("a")}}.Judgement()}),
+		"reconcile": Reconcile(Situation{Log: f.log(), Head: h1}, ""),
+		"the sibling": Decide(Situation{Log: f.log(), Head: h1, Role: "a",
+			Judgement: Verdict{Own: approved, Head: h1, Body: sentinel.Body{Text: says("a")}}.Judgement()}),
 	} {
 		if got := describe(a); got != "patched, clear 2" {
 			t.Errorf("%s: %s", promise, got)
@@ -270,7 +322,8 @@ func TestAnOutdatedNoticeIsRemoved(t *testing.T) {
 }
 
 func TestSinceTheOneBeforeTheNewest(t *testing.T) {
-	f := history(by(stranger, RowComment, "hm"), review(sec, approved, approved, h1), review(sec, approved, approved, h1), review("a", approved, approved, h1),
+	f := history(by(stranger, RowComment, "hm"), review(sec, approved, approved, h1), review(sec, approved, approved, h1),
+		review("a", approved, approved, h1),
 		review(sec, approved, approved, h2))
 	if got, want := Since(me, f.rows), f.rows[2].Submitted; !got.Equal(want) {
 		t.Errorf("since %s, want %s: that of the role's last but one", got, want)

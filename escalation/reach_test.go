@@ -16,7 +16,8 @@ func unseen(f *forge) { f.entries = f.entries[:len(f.entries)-1] }
 // asked is a request for the account's review, with its row.
 func asked(f *forge) {
 	f.withdraw(stranger)
-	row := Row{ID: int64(len(f.rows) + 1), Author: me, State: RowRequest, Official: true, Submitted: f.entries[len(f.entries)-1].Created}
+	row := Row{ID: int64(len(f.rows) + 1), Author: me, State: RowRequest, Official: true,
+		Submitted: f.entries[len(f.entries)-1].Created}
 	f.entries[len(f.entries)-1].Review = row.ID
 	f.rows = append(f.rows, row)
 }
@@ -43,9 +44,11 @@ func TestWhenTheTimelineIsReadToItsEnd(t *testing.T) {
 		"the entry of a block isn't there":          {history(blocks, unseen), false, true},
 		"that of another's review, and a block":     {history(blocks, by(person, RowComment, "hm"), unseen), false, false},
 		"that of another's review, and an approval": {history(approves, by(person, RowComment, "hm"), unseen), false, true},
-		"an entry that was deleted":                 {history(review(sec, approved, approved, h1, entryDeleted)), true, false},
-		"a waiver":                                  {history(blocks, dismiss(1)), false, true},
-		"a new count of rounds":                     {history(blocks, reopened), false, true},
+		"an entry that was deleted": {
+			history(review(sec, approved, approved, h1, entryDeleted)), true, false,
+		},
+		"a waiver":              {history(blocks, dismiss(1)), false, true},
+		"a new count of rounds": {history(blocks, reopened), false, true},
 	} {
 		log := tt.log.log()
 		if got := log.Unproven(tt.approving); got != tt.want {
@@ -77,12 +80,20 @@ func TestWhatATimelineWithHolesSays(t *testing.T) {
 		judged Situation
 		want   string
 	}{
-		"a first approval isn't published":    {history(), judge(approved, h1), "posted, post comment"},
-		"a block stays, though it is closed":  {history(review(sec, changes, changes, h1)), judge(approved, h1), "reposted, post comment"},
-		"a sibling's block stays":             {history(review("a", changes, changes, h1)), judge(approved, h1), "posted, post request_changes"},
-		"an approval is taken back":           {history(review(sec, approved, approved, h1)), judge(approved, h1), "reposted, hold, withdraw"},
-		"a block is published":                {history(), judge(changes, h1), "posted, post request_changes"},
-		"a dismissed block is published anew": {history(review(sec, changes, changes, h1), dismiss(1)), judge(changes, h1), "reposted, post request_changes"},
+		"a first approval isn't published": {history(), judge(approved, h1), "posted, post comment"},
+		"a block stays, though it is closed": {
+			history(review(sec, changes, changes, h1)), judge(approved, h1), "reposted, post comment",
+		},
+		"a sibling's block stays": {
+			history(review("a", changes, changes, h1)), judge(approved, h1), "posted, post request_changes",
+		},
+		"an approval is taken back": {
+			history(review(sec, approved, approved, h1)), judge(approved, h1), "reposted, hold, withdraw",
+		},
+		"a block is published": {history(), judge(changes, h1), "posted, post request_changes"},
+		"a dismissed block is published anew": {
+			history(review(sec, changes, changes, h1), dismiss(1)), judge(changes, h1), "reposted, post request_changes",
+		},
 	} {
 		tt.judged.Log = tt.log.log().Reached(ReachBound)
 		if got := describe(Decide(tt.judged)); got != tt.want {
@@ -104,7 +115,8 @@ func TestPublicationReadsOn(t *testing.T) {
 		"somebody has begun": {history(hidden), ReachEnd, Posted, 2, false},
 		"too much is hidden": {history(hidden), ReachBound, Posted, 2, true},
 	} {
-		cfg := &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: Verdict{Own: approved, Head: h1, Fresh: true}}
+		cfg := &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec,
+			Verdict: Verdict{Own: approved, Head: h1, Fresh: true}}
 		p := Publish(cfg, began)
 		var reads []bool
 		var posted string

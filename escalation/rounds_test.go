@@ -112,7 +112,8 @@ func TestRoundsAreCountedSinceTheNewestReset(t *testing.T) {
 		if e, n := log.Epoch(sec), log.Rounds(sec); e != tt.epoch || n != tt.rounds {
 			t.Errorf("%s: epoch %d, %d rounds; want %d, %d", tt.promise, e, n, tt.epoch, tt.rounds)
 		}
-		got := [3]int{log.RoundsAt(sec, changes, true, h2), log.RoundsAt(sec, changes, true, h1), log.RoundsAt(sec, approved, false, h2)}
+		got := [3]int{log.RoundsAt(sec, changes, true, h2), log.RoundsAt(sec, changes, true, h1),
+			log.RoundsAt(sec, approved, false, h2)}
 		if want := [3]int{tt.block, tt.repeat, tt.approve}; got != want {
 			t.Errorf("%s: next, with a block at a new head, one at the same, an approval: %v, want %v", tt.promise, got, want)
 		}
@@ -161,7 +162,8 @@ func TestLooks(t *testing.T) {
 		{"a maintainer asks",
 			history(round(3, 0, changes, changes, h1, follows("10")), requestBy(person)), h2, 3, 10, FullLook},
 		{"the timeline may lack entries",
-			history(round(3, 0, changes, changes, h1, follows("10")), requestBy(person), requestBy(author), holes), h2, 3, 10, NoLook},
+			history(round(3, 0, changes, changes, h1, follows("10")), requestBy(person), requestBy(author), holes), h2, 3, 10,
+			NoLook},
 	} {
 		if got := tt.log.log().Look(sec, tt.head, tt.rounds, tt.followUps); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.promise, got, tt.want)
@@ -228,7 +230,8 @@ func TestWhoIsHeard(t *testing.T) {
 }
 
 func TestWhoHasToBeLookedUp(t *testing.T) {
-	log := history(round(1, 0, changes, changes, h1), requestBy(stranger), requestBy(author), requestBy(me), reopened, requestFor(7777, stranger), requestBy(person), requestBy(stranger)).log()
+	log := history(round(1, 0, changes, changes, h1), requestBy(stranger), requestBy(author), requestBy(me), reopened,
+		requestFor(7777, stranger), requestBy(person), requestBy(stranger)).log()
 	if got := log.Askers(sec, 10); len(got) != 2 || got[stranger] != "user 8" || got[person] != "user 9" {
 		t.Errorf("%v", got)
 	}
@@ -264,7 +267,8 @@ func TestTheHandOffIsSaidOncePerCount(t *testing.T) {
 			history(round(3, 0, changes, changes, h1), rerequest), []string{"post verdict request_changes 0 inline", "say"}},
 	} {
 		tt.log.head = h2
-		cfg := &Config{Account: me, Author: person, Key: key, Nonce: "n", Seen: tt.log.log(), Handoff: &Handover{mark, func(review string) string { return "Over to you: " + review }}}
+		cfg := &Config{Account: me, Author: person, Key: key, Nonce: "n", Seen: tt.log.log(),
+			Handoff: &Handover{mark, func(review string) string { return "Over to you: " + review }}}
 		got := tt.log.publish(t, cfg, false)
 		if len(got) != len(tt.want) || len(got) > 0 && got[len(got)-1] != tt.want[len(tt.want)-1] {
 			t.Errorf("%s: %q, want %q", tt.promise, got, tt.want)
@@ -295,7 +299,8 @@ func TestRoundsOfAnyReviewer(t *testing.T) {
 		{"two heads", history(by(stranger, RowRequestChanges, h1), by(stranger, RowRequestChanges, h2)), 2},
 		{"the same head twice", history(by(stranger, RowRequestChanges, h1), by(stranger, RowRequestChanges, h1)), 1},
 		{"and back to the first",
-			history(by(stranger, RowRequestChanges, h1), by(stranger, RowRequestChanges, h2), by(stranger, RowRequestChanges, h1)), 2},
+			history(by(stranger, RowRequestChanges, h1), by(stranger, RowRequestChanges, h2),
+				by(stranger, RowRequestChanges, h1)), 2},
 		{"approvals and comments don't count",
 			history(by(stranger, RowRequestChanges, h1), by(stranger, RowApproved, h2), by(stranger, RowComment, h3)), 1},
 		{"nor what others say", history(by(stranger, RowRequestChanges, h1), by(me, RowRequestChanges, h2)), 1},

@@ -242,7 +242,10 @@ func read(text string) []string {
 		content = string(utf16.Decode(units))
 	}
 	var lines []string
-	for line := range strings.FieldsFuncSeq(content, func(r rune) bool { return r == '\n' || r == '\r' || r == '\x00' || r == '\ufffd' }) {
+	for line := range strings.FieldsFuncSeq(content, func(r rune) bool {
+		return r == '\n' || r == '\r' || r == '\x00' ||
+			r == '\ufffd'
+	}) {
 		if strings.HasPrefix(line, "serial ") {
 			lines = append(lines, line)
 		}
@@ -296,8 +299,10 @@ func (h *changer) edits(files map[string]string, n int) map[string]string {
 }
 
 func (h *changer) name() string {
-	name := pick(h, "a.go", "b.go", "dir/c.go", "dir/sub/d.txt", "ü.go", "a b.txt", "ghp_"+strings.Repeat("x1Y2", 9)+".go", "qu\"o\\te.go", "ta\tb.md",
-		"left/gen.go", "vendor/v.go", "x_generated.js", "gradlew", "pic.png", "go.sum", "\xff.go", "\xfe.go", "dir/\xc3/e.go", "-----BEGIN PRIVATE KEY-----")
+	name := pick(h, "a.go", "b.go", "dir/c.go", "dir/sub/d.txt", "ü.go", "a b.txt",
+		"ghp_"+strings.Repeat("x1Y2", 9)+".go", "qu\"o\\te.go", "ta\tb.md",
+		"left/gen.go", "vendor/v.go", "x_generated.js", "gradlew", "pic.png", "go.sum", "\xff.go", "\xfe.go", "dir/\xc3/e.go",
+		"-----BEGIN PRIVATE KEY-----")
 	if !utf8.ValidString(name) {
 		h.seen["misnamed"]++
 	}

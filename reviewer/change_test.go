@@ -70,7 +70,8 @@ func TestALateDiffIsWaitedFor(t *testing.T) {
 			}
 			r, err := s.run()
 			if promise == "never" {
-				if err == nil || !strings.Contains(err.Error(), "run the job again") || len(s.asked) != 0 || len(s.approvedAt()) != 0 {
+				if err == nil || !strings.Contains(err.Error(), "run the job again") || len(s.asked) != 0 ||
+					len(s.approvedAt()) != 0 {
 					t.Fatalf("%v, %d model calls, approved at %q", err, len(s.asked), s.approvedAt())
 				}
 				return
@@ -87,7 +88,8 @@ func TestALateDiffIsWaitedFor(t *testing.T) {
 func TestAnotherDiffIsNotTaken(t *testing.T) {
 	head := map[string]string{
 		"main.go": "package main\n\nfunc a() {}\n", "new.go": "package app\n", "run.sh": forgetest.Executable("echo\n"),
-		"moved/old.txt": forgetest.BaseFiles()["old.txt"], "old.txt": forgetest.Gone, "lib": forgetest.Submodule(strings.Repeat("1", 40)),
+		"moved/old.txt": forgetest.BaseFiles()["old.txt"], "old.txt": forgetest.Gone,
+		"lib": forgetest.Submodule(strings.Repeat("1", 40)),
 	}
 	section := func(diff, name string) (before, of, after string) {
 		i := strings.Index(diff, "diff --git a/"+name)
@@ -98,14 +100,26 @@ func TestAnotherDiffIsNotTaken(t *testing.T) {
 		return diff[:i], diff[i : i+1+n], diff[i+1+n:]
 	}
 	cases := map[string]func(diff string) string{
-		"a changed file is missing":     func(d string) string { b, _, a := section(d, "main.go"); return b + a },
-		"a new file is missing":         func(d string) string { b, _, a := section(d, "new.go"); return b + a },
-		"a new executable is missing":   func(d string) string { b, _, a := section(d, "run.sh"); return b + a },
-		"a rename is missing":           func(d string) string { b, _, a := section(d, "old.txt"); return b + a },
-		"a file isn't executable":       func(d string) string { return strings.Replace(d, "new file mode 100755", "new file mode 100644", 1) },
-		"a new line is another one":     func(d string) string { return strings.Replace(d, "+package app", "+package abb", 1) },
-		"a changed line is another one": func(d string) string { return strings.Replace(d, "+func a() {}", "+func b() {}", 1) },
-		"a deleted line is another one": func(d string) string { return strings.Replace(d, "-package main 7\n", "-package main 8\n", 1) },
+		"a changed file is missing":   func(d string) string { b, _, a := section(d, "main.go"); return b + a },
+		"a new file is missing":       func(d string) string { b, _, a := section(d, "new.go"); return b + a },
+		"a new executable is missing": func(d string) string { b, _, a := section(d, "run.sh"); return b + a },
+		"a rename is missing":         func(d string) string { b, _, a := section(d, "old.txt"); return b + a },
+		"a file isn't executable": func(
+			d string) string {
+			return strings.Replace(d, "new file mode 100755", "new file mode 100644", 1)
+		},
+		"a new line is another one": func(
+			d string) string {
+			return strings.Replace(d, "+package app", "+package abb", 1)
+		},
+		"a changed line is another one": func(
+			d string) string {
+			return strings.Replace(d, "+func a() {}", "+func b() {}", 1)
+		},
+		"a deleted line is another one": func(
+			d string) string {
+			return strings.Replace(d, "-package main 7\n", "-package main 8\n", 1)
+		},
 		"a submodule is another one": func(d string) string {
 			return strings.ReplaceAll(d, strings.Repeat("1", 40), strings.Repeat("1", 39)+"2")
 		},
@@ -161,7 +175,8 @@ func TestAServerWithoutRefs(t *testing.T) {
 // the base has since doesn't show.
 func TestALateMergeBase(t *testing.T) {
 	vulnerable := forgetest.BaseFiles()["main.go"] + "EVIL\n"
-	s := newStory(t, forgetest.Options{Base: map[string]string{"main.go": vulnerable}, Head: map[string]string{"new.go": "x\n"}})
+	s := newStory(t,
+		forgetest.Options{Base: map[string]string{"main.go": vulnerable}, Head: map[string]string{"new.go": "x\n"}})
 	s.answer = honest
 	s.forge.PushBase(map[string]string{"main.go": forgetest.BaseFiles()["main.go"]}) // it is fixed
 	s.forge.MergeBase("author")
@@ -241,17 +256,24 @@ func TestWhatChangedSinceTheLastRound(t *testing.T) {
 		push map[string]string
 		want string // in what the model is shown; "": it is named as not read
 	}{
-		"a file named like a secret":  {map[string]string{secret + ".go": "EVIL\n"}, "EVIL"},
-		"a name that isn't UTF-8":     {map[string]string{"\xff.go": "EVIL\n"}, "EVIL"},
-		"a pure rename":               {map[string]string{"samples/deploy.yml": forgetest.Gone, ".gitea/workflows/deploy.yml": deploy}, "file: .gitea/workflows/deploy.yml\nstatus: renamed from samples/deploy.yml"},
-		"an executable":               {map[string]string{"samples/deploy.yml": forgetest.Executable(deploy)}, "mode: 100755, was 100644"},
+		"a file named like a secret": {map[string]string{secret + ".go": "EVIL\n"}, "EVIL"},
+		"a name that isn't UTF-8":    {map[string]string{"\xff.go": "EVIL\n"}, "EVIL"},
+		"a pure rename": {
+			map[string]string{"samples/deploy.yml": forgetest.Gone, ".gitea/workflows/deploy.yml": deploy},
+			"file: .gitea/workflows/deploy.yml\nstatus: renamed from samples/deploy.yml",
+		},
+		"an executable": {
+			map[string]string{"samples/deploy.yml": forgetest.Executable(deploy)}, "mode: 100755, was 100644",
+		},
 		"a link of the same content":  {map[string]string{"path": forgetest.Link("/etc/passwd")}, "mode: 120000, was 100644"},
 		"an unchanged file elsewhere": {map[string]string{"copy.yml": deploy}, "file: copy.yml\nstatus: added"},
-		"a file that was taken back":  {map[string]string{"main.go": forgetest.BaseFiles()["main.go"]}, "file: main.go\nstatus: modified"},
-		"a submodule":                 {map[string]string{"lib": forgetest.Submodule(strings.Repeat("2", 40))}, ""},
-		"a submodule that moved":      {map[string]string{"sub": forgetest.Submodule(strings.Repeat("2", 40))}, ""},
-		"a deletion":                  {map[string]string{"old.txt": forgetest.Gone}, "file: old.txt\nstatus: deleted"},
-		"names that look alike":       {map[string]string{"\xfe.go": "x\n", "\xff.go": "EVIL\n"}, ""},
+		"a file that was taken back": {
+			map[string]string{"main.go": forgetest.BaseFiles()["main.go"]}, "file: main.go\nstatus: modified",
+		},
+		"a submodule":            {map[string]string{"lib": forgetest.Submodule(strings.Repeat("2", 40))}, ""},
+		"a submodule that moved": {map[string]string{"sub": forgetest.Submodule(strings.Repeat("2", 40))}, ""},
+		"a deletion":             {map[string]string{"old.txt": forgetest.Gone}, "file: old.txt\nstatus: deleted"},
+		"names that look alike":  {map[string]string{"\xfe.go": "x\n", "\xff.go": "EVIL\n"}, ""},
 	} {
 		t.Run(promise, func(t *testing.T) {
 			first := forgetest.HeadFiles()
@@ -311,11 +333,13 @@ func (brokenTree) Changes(context.Context, string, string) (change.Set, error) {
 
 // A finding in a file with an odd name is one of that file, whatever the name looks like.
 func TestFindingsInFilesWithOddNames(t *testing.T) {
-	for _, name := range []string{"ghp_" + strings.Repeat("a1B2", 9) + ".go", "\xff.go", "a b.go", "qu\"o\\te.go", "ta\tb.go"} {
+	for _, name := range []string{"ghp_" + strings.Repeat("a1B2", 9) +
+		".go", "\xff.go", "a b.go", "qu\"o\\te.go", "ta\tb.go"} {
 		s := newStory(t, forgetest.Options{Head: map[string]string{name: "fine\nEVIL\n"}})
 		s.answer = honest
 		r := s.mustRun()
-		if len(r.Findings) != 1 || r.Own != sentinel.RequestChanges || r.Findings[0].Path != name || r.Findings[0].Line != 2 || r.Findings[0].Where != finding.Inline {
+		if len(r.Findings) != 1 || r.Own != sentinel.RequestChanges || r.Findings[0].Path != name ||
+			r.Findings[0].Line != 2 || r.Findings[0].Where != finding.Inline {
 			t.Errorf("%q: own %s, findings %+v", name, r.Own, r.Findings)
 		}
 		if again := s.mustRun(); again.Outcome != escalation.Skipped {
@@ -364,11 +388,13 @@ func TestWhatWasNotShownBeforeIsShownInFull(t *testing.T) {
 		own                 sentinel.Verdict // of the first round
 	}{
 		"a lock file becomes code": {
-			map[string]string{"go.mod": "module m\n", "go.sum": "example.com/m v0.9.0 h1:x=\n"}, map[string]string{"a.go": "a\n", "go.sum": "example.com/m v0.9.0 h1:x=\n" + sums},
+			map[string]string{"go.mod": "module m\n", "go.sum": "example.com/m v0.9.0 h1:x=\n"},
+			map[string]string{"a.go": "a\n", "go.sum": "example.com/m v0.9.0 h1:x=\n" + sums},
 			map[string]string{"go.sum": forgetest.Gone, "x.go": "example.com/m v0.9.0 h1:x=\n" + sums}, sentinel.Approved,
 		},
 		"long lines among others": {
-			map[string]string{"m": "m\n"}, map[string]string{"a.go": "a\n", "min.js": long}, map[string]string{"min.js": long + numbered("short", 900)}, sentinel.Comment,
+			map[string]string{"m": "m\n"}, map[string]string{"a.go": "a\n", "min.js": long},
+			map[string]string{"min.js": long + numbered("short", 900)}, sentinel.Comment,
 		},
 	} {
 		t.Run(promise, func(t *testing.T) {

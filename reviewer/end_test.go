@@ -29,10 +29,13 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	return &desk{
-		T: t, forge: forgetest.New(forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}}),
+		T: t, forge: forgetest.New(
+			forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}}),
 		set: reviewer.Settings{
-			Role: "logic", Repo: "owner/repo", Number: 1, Model: "gpt-5", Instructions: "Look.", BlockOn: prompts.High, Inline: reviewer.InlineReview,
-			MaxTokens: reviewer.DefaultMaxTokens, MaxCalls: reviewer.DefaultMaxCalls, MaxRounds: reviewer.DefaultMaxRounds, Lock: reviewer.DefaultLock,
+			Role: "logic", Repo: "owner/repo", Number: 1, Model: "gpt-5", Instructions: "Look.", BlockOn: prompts.High,
+			Inline:    reviewer.InlineReview,
+			MaxTokens: reviewer.DefaultMaxTokens, MaxCalls: reviewer.DefaultMaxCalls, MaxRounds: reviewer.DefaultMaxRounds,
+			Lock:      reviewer.DefaultLock,
 			LockTimes: escalation.LockTimes{Wait: time.Second},
 		},
 	}
@@ -58,7 +61,8 @@ func (d *desk) env(m reviewer.Model) reviewer.Env {
 	view := d.forge.As("bot")
 	view.Hook = d.hook
 	return reviewer.Env{
-		Forge: view, Model: m, Token: "token of the bot", Secrets: untrusted.NewMasker(), Random: rand.Reader, Now: d.forge.Now,
+		Forge: view, Model: m, Token: "token of the bot", Secrets: untrusted.NewMasker(), Random: rand.Reader,
+		Now:   d.forge.Now,
 		Sleep: func(_ context.Context, t time.Duration) { d.forge.Advance(max(t, time.Second)) },
 		Log:   func(p reviewer.Progress) { d.log = append(d.log, p.Phase+" "+p.Text) },
 	}
@@ -187,12 +191,14 @@ func TestARunThatCantEndSaysWhatHoldsTheGate(t *testing.T) {
 			return nil
 		}
 		_, err := d.run(says{err: errors.New("no model"), while: func() { asked = true }})
-		if err == nil || !strings.Contains(err.Error(), "no model") || !strings.Contains(err.Error(), "only the required check") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "no model") ||
+			!strings.Contains(err.Error(), "only the required check") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 		d.forge.SetTitle("author", "WIP: later")
 		asked = true
-		if _, err = d.run(approving); broken == forgetest.React && (err == nil || !strings.Contains(err.Error(), "only the required check")) {
+		if _, err = d.run(approving); broken == forgetest.React &&
+			(err == nil || !strings.Contains(err.Error(), "only the required check")) {
 			t.Errorf("%s, a draft: %v", name, err)
 		}
 	}
@@ -204,7 +210,8 @@ func TestAFailedRunSaysABlockThatWasLost(t *testing.T) {
 	key := sentinel.NewKey("token of the bot", "owner/repo", 1)
 	pull, _ := d.forge.As("bot").Pull(t.Context())
 	body := sentinel.Body{Text: "Bad."}.With(sentinel.Sentinel{
-		Role: "security", Version: 1, Kind: sentinel.KindVerdict, Own: sentinel.RequestChanges, Event: sentinel.RequestChanges, Head: pull.Head,
+		Role: "security", Version: 1, Kind: sentinel.KindVerdict, Own: sentinel.RequestChanges,
+		Event: sentinel.RequestChanges, Head: pull.Head,
 		Run: strings.Repeat("a", 32),
 	}, key)
 	if _, err := d.forge.As("bot").PostReview(t.Context(), reviewer.NewReview{Event: sentinel.RequestChanges, Commit: pull.Head, Body: body}); err != nil {

@@ -119,8 +119,9 @@ const evilLine = "EVIL()\n"
 
 var disturbances = []disturbance{
 	{
-		name: "first review that blocks", start: func(s *story) { s.forge.Push("author", map[string]string{"evil.go": evilLine}) },
-		act: reviews, want: ending{"REQUEST_CHANGES", sentinel.RequestChanges, 1},
+		name:  "first review that blocks",
+		start: func(s *story) { s.forge.Push("author", map[string]string{"evil.go": evilLine}) },
+		act:   reviews, want: ending{"REQUEST_CHANGES", sentinel.RequestChanges, 1},
 	},
 	{
 		name: "first review that approves", start: func(*story) {},

@@ -217,8 +217,10 @@ func TestAFollowUpBlocksForWhatChanged(t *testing.T) {
 
 	// It hands over, once, and links the review that gates.
 	list := s.handOffs()
-	if len(list) != 1 || !strings.Contains(list[0], "](https://forge.example/owner/app/pulls/1#issuecomment-"+fmt.Sprint(s.block().CommentID)+")") ||
-		!strings.Contains(list[0], "evil(1)") || strings.Contains(list[0], "bad(") || !strings.Contains(list[0], "1 more push is looked at") {
+	if len(list) != 1 || !strings.Contains(list[0], "](https://forge.example/owner/app/pulls/1#issuecomment-"+
+		fmt.Sprint(s.block().CommentID)+")") ||
+		!strings.Contains(list[0], "evil(1)") || strings.Contains(list[0], "bad(") ||
+		!strings.Contains(list[0], "1 more push is looked at") {
 		t.Errorf("%q", list)
 	}
 	s.want(s.review(), sentinel.RequestChanges, sentinel.RequestChanges, escalation.Skipped, 0)
@@ -247,7 +249,8 @@ func TestWhatWouldBlockInOldCodeIsNeverApproved(t *testing.T) {
 	s.fixed = "bad("
 	s.want(s.review(s.on(3, prompts.High)), sentinel.Comment, sentinel.None, escalation.Reposted, 1)
 	s.gate()
-	s.reads("follow-up 1 of 2", "Trouble with code(4)", "1 finding is in code that did not change since the last look", "doesn't approve either")
+	s.reads("follow-up 1 of 2", "Trouble with code(4)", "1 finding is in code that did not change since the last look",
+		"doesn't approve either")
 	s.want(s.review(), sentinel.Comment, sentinel.None, escalation.Skipped, 0)
 	s.push(9, "more()")
 	s.want(s.review(), sentinel.Comment, sentinel.None, escalation.Patched, 1)
@@ -305,7 +308,8 @@ func TestTheWaysOutOfTheCap(t *testing.T) {
 		"a maintainer approves": func(t *testing.T, s *followUps) {
 			head, err := s.shared.As("writer").Pull(t.Context())
 			s.must(err)
-			_, err = s.shared.As("writer").PostReview(t.Context(), reviewer.NewReview{Event: sentinel.Approved, Commit: head.Head, Body: "Fine."})
+			_, err = s.shared.As("writer").PostReview(t.Context(),
+				reviewer.NewReview{Event: sentinel.Approved, Commit: head.Head, Body: "Fine."})
 			s.must(err)
 			s.push(15, "more()")
 			full(t, s)
@@ -424,7 +428,8 @@ func TestAPartialReviewIsARound(t *testing.T) {
 	s.forge.Push("author", files)
 	few := func(set *reviewer.Settings) { set.MaxTokens, set.MaxCalls, set.MaxRounds = 20_000, 1, 1 }
 	for range 2 {
-		if r := s.mustRun(few, func(set *reviewer.Settings) { set.Force = true }); r.Own != sentinel.Comment || r.Rounds != 1 {
+		if r := s.mustRun(few, func(set *reviewer.Settings) { set.Force = true }); r.Own != sentinel.Comment ||
+			r.Rounds != 1 {
 			t.Errorf("own %s, %d rounds; want comment, 1\n%s", r.Own, r.Rounds, s.text())
 		}
 	}

@@ -68,16 +68,30 @@ func TestWhatClosesAFinding(t *testing.T) {
 		answer  func(prompts.Request) prompts.Answer
 		closes  bool
 	}{
-		"another file changes":                 {push(map[string]string{"g.go": "package g\n"}), forgets, false},
-		"a comment above it":                   {push(map[string]string{"f.go": "// fixed\n" + evil}), forgets, false},
-		"white space":                          {push(map[string]string{"f.go": strings.Replace(evil, "EVIL()", "\tEVIL( )", 1)}), forgets, false},
-		"moved down":                           {push(map[string]string{"f.go": "alpha()\nbeta()\ngamma()\nEVIL()\n"}), forgets, false},
-		"the file is renamed":                  {push(map[string]string{"f.go": forgetest.Gone, "h.go": evil}), forgets, false},
-		"moved to another file":                {push(map[string]string{"f.go": "alpha()\nbeta()\ngamma()\n", "h.go": "EVIL()\n"}), forgets, false},
-		"a stranger says ok":                   {reply("outsider"), forgets, false},
-		"its line is changed":                  {push(map[string]string{"f.go": strings.Replace(evil, "EVIL", "good", 1)}), forgets, true},
-		"its file is deleted":                  {push(map[string]string{"f.go": forgetest.Gone, "g.go": "package g\n"}), forgets, true},
-		"a fix above its line, named":          {push(map[string]string{"f.go": strings.Replace(evil, "EVIL", "check()\nEVIL", 1)}), naming("f.go:3"), true},
+		"another file changes": {push(map[string]string{"g.go": "package g\n"}), forgets, false},
+		"a comment above it":   {push(map[string]string{"f.go": "// fixed\n" + evil}), forgets, false},
+		"white space": {
+			push(map[string]string{"f.go": strings.Replace(evil, "EVIL()", "\tEVIL( )", 1)}), forgets, false,
+		},
+		"moved down": {
+			push(map[string]string{"f.go": "alpha()\nbeta()\ngamma()\nEVIL()\n"}), forgets, false,
+		},
+		"the file is renamed": {
+			push(map[string]string{"f.go": forgetest.Gone, "h.go": evil}), forgets, false,
+		},
+		"moved to another file": {
+			push(map[string]string{"f.go": "alpha()\nbeta()\ngamma()\n", "h.go": "EVIL()\n"}), forgets, false,
+		},
+		"a stranger says ok": {reply("outsider"), forgets, false},
+		"its line is changed": {
+			push(map[string]string{"f.go": strings.Replace(evil, "EVIL", "good", 1)}), forgets, true,
+		},
+		"its file is deleted": {
+			push(map[string]string{"f.go": forgetest.Gone, "g.go": "package g\n"}), forgets, true,
+		},
+		"a fix above its line, named": {
+			push(map[string]string{"f.go": strings.Replace(evil, "EVIL", "check()\nEVIL", 1)}), naming("f.go:3"), true,
+		},
 		"a fix in another file, named":         {push(map[string]string{"g.go": "package g\n"}), naming("g.go:1"), true},
 		"a fix is named, but nothing happened": {push(map[string]string{"g.go": "package g\n"}), naming("main.go:1"), false},
 		"the author says ok":                   {reply("author"), forgets, true},
@@ -88,7 +102,8 @@ func TestWhatClosesAFinding(t *testing.T) {
 			tt.happens(s, comment)
 			s.answer = tt.answer
 			r := s.mustRun()
-			if closed := r.Own == sentinel.Approved; closed != tt.closes || closed != (r.Counted() == 0) || closed != (len(s.approvedAt()) == 1) {
+			if closed := r.Own == sentinel.Approved; closed != tt.closes || closed != (r.Counted() == 0) ||
+				closed != (len(s.approvedAt()) == 1) {
 				t.Errorf("own %s, %+v, approved at %q", r.Own, r.Findings, s.approvedAt())
 			}
 			if again := s.mustRun(); again.Outcome != escalation.Skipped || again.Counted() != r.Counted() {
@@ -106,7 +121,8 @@ func TestARerunSaysWhatIsOpen(t *testing.T) {
 	if r.Outcome != escalation.Skipped || len(s.asked) != asked || r.Counted() != 1 {
 		t.Fatalf("%+v", r)
 	}
-	if f := r.Findings[0]; f.Path != "f.go" || f.Line != 3 || f.Severity != prompts.High || f.Title != "Evil" || f.ID == "" || f.URL == "" {
+	if f := r.Findings[0]; f.Path != "f.go" || f.Line != 3 || f.Severity != prompts.High || f.Title != "Evil" ||
+		f.ID == "" || f.URL == "" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -133,7 +149,8 @@ func TestRareCharactersDontStopARun(t *testing.T) {
 			t.Errorf("a request of %d tokens", n)
 		}
 	}
-	if r.Counted() != 2 || !s.shown("EVIL TOO", asked) || !strings.Contains(s.asked[asked].Task, "older replies left out") {
+	if r.Counted() != 2 || !s.shown("EVIL TOO", asked) ||
+		!strings.Contains(s.asked[asked].Task, "older replies left out") {
 		t.Errorf("%d findings\n%s", r.Counted(), strings.Join(s.log, "\n"))
 	}
 	if !strings.Contains(strings.Join(r.Notes, "\n"), "had no room in what the model was shown") {

@@ -37,17 +37,28 @@ func TestWhatIsNotReadIsNotApproved(t *testing.T) {
 		own           sentinel.Verdict
 		body          string
 	}{
-		"UTF-16":                    {"a.ps1", utf16Text("one\nEVIL()\n"), sentinel.RequestChanges, "a.ps1"},
-		"a NUL in a comment":        {"a.js", "// \x00\nEVIL()\n", sentinel.RequestChanges, "a.js"},
-		"Latin-1":                   {"a.c", "/* gr\xfc\xdfe */\nEVIL()\n", sentinel.RequestChanges, "a.c"},
-		"the name of generated":     {"src/auth_generated.js", "EVIL()\n", sentinel.RequestChanges, "auth_generated.js"},
-		"a lock file's new host":    {"go.sum", sums + "EVIL.example.com/a/b v1.0.0 h1:x=\n", sentinel.RequestChanges, "go.sum"},
-		"between the lines of keys": {"a.py", "# -----BEGIN PRIVATE KEY-----\nx=EVIL\n# -----END PRIVATE KEY-----\n", sentinel.RequestChanges, "a.py"},
-		"a program":                 {"tool", "\x7fELF\x02\x01\x00\x00\x00\x00\x00\x00\x00EVIL", sentinel.Comment, "- `tool`: binary · `- '/tool'`"},
-		"a picture and more":        {"a.png", picture.String() + "\n\x00EVIL()\n", sentinel.Comment, "- `a.png`: named as a picture, but its content is not, or not only, one · `- '/a.png'`"},
-		"a picture":                 {"a.png", picture.String(), sentinel.Approved, "- `a.png`: picture"},
-		"a lock file's new version": {"go.sum", sums + strings.ReplaceAll(sums, "v1.0.0", "v1.1.0"), sentinel.Approved, "- `go.sum`: lock file"},
-		"left out by the base":      {"gen/a.go", "EVIL()\n", sentinel.Approved, "- `gen/a.go`: generated (.gitattributes)"},
+		"UTF-16":                {"a.ps1", utf16Text("one\nEVIL()\n"), sentinel.RequestChanges, "a.ps1"},
+		"a NUL in a comment":    {"a.js", "// \x00\nEVIL()\n", sentinel.RequestChanges, "a.js"},
+		"Latin-1":               {"a.c", "/* gr\xfc\xdfe */\nEVIL()\n", sentinel.RequestChanges, "a.c"},
+		"the name of generated": {"src/auth_generated.js", "EVIL()\n", sentinel.RequestChanges, "auth_generated.js"},
+		"a lock file's new host": {
+			"go.sum", sums + "EVIL.example.com/a/b v1.0.0 h1:x=\n", sentinel.RequestChanges, "go.sum",
+		},
+		"between the lines of keys": {
+			"a.py", "# -----BEGIN PRIVATE KEY-----\nx=EVIL\n# -----END PRIVATE KEY-----\n", sentinel.RequestChanges, "a.py",
+		},
+		"a program": {
+			"tool", "\x7fELF\x02\x01\x00\x00\x00\x00\x00\x00\x00EVIL", sentinel.Comment, "- `tool`: binary · `- '/tool'`",
+		},
+		"a picture and more": {
+			"a.png", picture.String() + "\n\x00EVIL()\n", sentinel.Comment,
+			"- `a.png`: named as a picture, but its content is not, or not only, one · `- '/a.png'`",
+		},
+		"a picture": {"a.png", picture.String(), sentinel.Approved, "- `a.png`: picture"},
+		"a lock file's new version": {
+			"go.sum", sums + strings.ReplaceAll(sums, "v1.0.0", "v1.1.0"), sentinel.Approved, "- `go.sum`: lock file",
+		},
+		"left out by the base": {"gen/a.go", "EVIL()\n", sentinel.Approved, "- `gen/a.go`: generated (.gitattributes)"},
 		"a pointer of Git LFS": {
 			"a.iso", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 1\n",
 			sentinel.Comment, "Git LFS keeps its content elsewhere",
@@ -79,7 +90,8 @@ func TestWhatIsNotReadIsNotApproved(t *testing.T) {
 // Nothing but what needn't be read: there is nothing to approve.
 func TestNothingToReviewIsNoApproval(t *testing.T) {
 	s := newStory(t, forgetest.Options{
-		Base: map[string]string{".gitattributes": "gen/** linguist-generated\n"}, Head: map[string]string{"gen/a.go": "EVIL()\n"},
+		Base: map[string]string{".gitattributes": "gen/** linguist-generated\n"},
+		Head: map[string]string{"gen/a.go": "EVIL()\n"},
 	})
 	if r := s.mustRun(); r.Own != sentinel.Comment || len(s.approvedAt()) != 0 || len(s.asked) != 0 {
 		t.Errorf("own %s, approved at %q, %d calls", r.Own, s.approvedAt(), len(s.asked))
@@ -89,10 +101,12 @@ func TestNothingToReviewIsNoApproval(t *testing.T) {
 // A token that the model wrote is published in no way that shows it, whatever is between its characters.
 func TestNoTokenIsPublished(t *testing.T) {
 	token := "ghp_" + strings.Repeat("aB3", 12)
-	for _, written := range []string{token, token[:9] + "\u200b" + token[9:], `ghp\_` + token[4:], "ghp&#95;" + token[4:], "**ghp_**" + token[4:], "ghp_" + token[4:9] + "\u00ad" + token[9:]} {
+	for _, written := range []string{token, token[:9] + "\u200b" + token[9:], `ghp\_` + token[4:], "ghp&#95;" +
+		token[4:], "**ghp_**" + token[4:], "ghp_" + token[4:9] + "\u00ad" + token[9:]} {
 		s := newStory(t, forgetest.Options{Head: map[string]string{"a.go": "EVIL()\n"}})
 		s.answer = func(prompts.Request) prompts.Answer {
-			f := prompts.Finding{Path: "a.go", Side: "new", Quote: "EVIL()", Severity: prompts.High, Category: "security", Title: "See " + written, Body: "It is " + written, Suggestion: written}
+			f := prompts.Finding{Path: "a.go", Side: "new", Quote: "EVIL()", Severity: prompts.High, Category: "security",
+				Title: "See " + written, Body: "It is " + written, Suggestion: written}
 			return prompts.Answer{Summary: "The token is " + written, Findings: []prompts.Finding{f}}
 		}
 		s.mustRun(func(set *reviewer.Settings) { set.Inline = reviewer.InlineBody })
@@ -130,7 +144,8 @@ func (s *story) latest() string {
 // Nor is one that is in a file's name, though files are found by their names as they are.
 func TestNoTokenInANameIsPublished(t *testing.T) {
 	token := "ghp_" + strings.Repeat("aB3", 12)
-	s := newStory(t, forgetest.Options{Head: map[string]string{token + ".bin": "\x7fELF\x02\x01\x00\x00\x00\x00\x00\x00\x00", "ok.go": "package ok\n"}})
+	s := newStory(t, forgetest.Options{Head: map[string]string{token +
+		".bin": "\x7fELF\x02\x01\x00\x00\x00\x00\x00\x00\x00", "ok.go": "package ok\n"}})
 	r := s.mustRun()
 	if text := s.latest(); strings.Contains(text, token[8:]) || strings.Count(text, "masked-github-token.bin") != 2 {
 		t.Errorf("%s", text)

@@ -80,11 +80,17 @@ func TestReviewAmongHiddenEntries(t *testing.T) {
 		approved bool
 		toEnd    bool
 	}{
-		"nothing":                 {func(*forgetest.Forge) error { return nil }, true, false},
-		"330 comments":            {func(f *forgetest.Forge) error { return f.BeginComments("outsider", "later", 330) }, true, true},
-		"references alone":        {func(f *forgetest.Forge) error { f.Refer("outsider", 500); return nil }, true, true},
-		"2,500, among which ours": {func(f *forgetest.Forge) error { f.Refer("outsider", 2500); return f.BeginReview("outsider", "x") }, true, true},
-		"more than is ever read":  {func(f *forgetest.Forge) error { f.Refer("outsider", 21_000); return f.BeginReview("outsider", "x") }, false, true},
+		"nothing": {func(*forgetest.Forge) error { return nil }, true, false},
+		"330 comments": {
+			func(f *forgetest.Forge) error { return f.BeginComments("outsider", "later", 330) }, true, true,
+		},
+		"references alone": {func(f *forgetest.Forge) error { f.Refer("outsider", 500); return nil }, true, true},
+		"2,500, among which ours": {
+			func(f *forgetest.Forge) error { f.Refer("outsider", 2500); return f.BeginReview("outsider", "x") }, true, true,
+		},
+		"more than is ever read": {
+			func(f *forgetest.Forge) error { f.Refer("outsider", 21_000); return f.BeginReview("outsider", "x") }, false, true,
+		},
 		"a review that was begun": {func(f *forgetest.Forge) error { return f.BeginReview("outsider", "x") }, true, true},
 	} {
 		t.Run(promise, func(t *testing.T) {
@@ -134,7 +140,8 @@ func TestStormOfFindings(t *testing.T) {
 	}
 	i := slices.IndexFunc(rows, func(row reviewer.Row) bool { return row.State == escalation.RowRequestChanges })
 	if i < 0 || rows[i].Comments != 500 || len([]rune(rows[i].Body)) > 60_000 {
-		t.Errorf("%d rows; %d comments, a body of %d characters", len(rows), rows[max(i, 0)].Comments, len([]rune(rows[max(i, 0)].Body)))
+		t.Errorf("%d rows; %d comments, a body of %d characters", len(rows), rows[max(i, 0)].Comments,
+			len([]rune(rows[max(i, 0)].Body)))
 	}
 	if again := s.mustRun(); again.Outcome != escalation.Skipped || len(s.asked) != 1 {
 		t.Errorf("again: %s, %d questions", again.Outcome, len(s.asked))

@@ -30,14 +30,16 @@ func TestListsOfIDs(t *testing.T) {
 // A list that is missing or holds anything else isn't an empty one.
 func TestAListThatIsntKnown(t *testing.T) {
 	for _, fields := range [][]Field{
-		nil, {{"opened", "none"}}, {{"open2", "00000001"}}, {{"open", ""}}, {{"open", "0000001"}}, {{"open", "00000001,"}}, {{"open", "00000001,none"}},
+		nil, {{"opened", "none"}}, {{"open2", "00000001"}}, {{"open", ""}}, {{"open", "0000001"}}, {{"open", "00000001,"}},
+		{{"open", "00000001,none"}},
 		{{"open", "00000001"}, {"open2", "none"}}, {{"open", "0000000G"}},
 	} {
 		if ids, known := (Sentinel{Extra: fields}).IDs(OpenIDs); known || len(ids) > 0 {
 			t.Errorf("%v: %q, known: %v", fields, ids, known)
 		}
 	}
-	if ids, known := (Sentinel{Extra: []Field{{"open", "00000001"}, {"open3", "00000002"}}}).IDs(OpenIDs); !known || fmt.Sprint(ids) != "[00000001]" {
+	if ids, known := (Sentinel{Extra: []Field{{"open", "00000001"}, {"open3", "00000002"}}}).IDs(OpenIDs); !known ||
+		fmt.Sprint(ids) != "[00000001]" {
 		t.Errorf("%q, known: %v", ids, known)
 	}
 }

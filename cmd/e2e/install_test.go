@@ -46,29 +46,33 @@ func TestInstall(t *testing.T) {
 	// The server takes the workflow of the pull request's head. A file's name would be a
 	// command to the runner, if it were printed as it is.
 	const path = "      - run: echo \"the path is $PATH\"\n"
-	pull := s.open(t, giteatest.Files(map[string]string{wicked: "planted\n", ".gitea/workflows/review.yml": "name: install\non: pull_request\njobs:" +
-		"\n  right:" + step(own, "main", fmt.Sprintf(", binary-url: %q, binary-sha256: %s", address, strings.ToUpper(s.sum))) + path +
-		"\n  wrong:" + step(own, "main", fmt.Sprintf(", binary-url: %q, binary-sha256: \"%s\"", address, wrong)) +
-		"\n  moving:" + step(from, "v1", "") +
-		"\n  tag:" + step(from, released, ", version: "+released) +
-		"\n  commit:" + step(from, s.release, "") +
-		"\n  branch:" + step(from, "main", ", version: "+released) +
-		"\n  toolchain:" + step(own, "main", ""),
-	}))
+	pull := s.open(t, giteatest.Files(
+		map[string]string{wicked: "planted\n", ".gitea/workflows/review.yml": "name: install\non: pull_request\njobs:" +
+			"\n  right:" +
+			step(own, "main", fmt.Sprintf(", binary-url: %q, binary-sha256: %s", address, strings.ToUpper(s.sum))) + path +
+			"\n  wrong:" + step(own, "main", fmt.Sprintf(", binary-url: %q, binary-sha256: \"%s\"", address, wrong)) +
+			"\n  moving:" + step(from, "v1", "") +
+			"\n  tag:" + step(from, released, ", version: "+released) +
+			"\n  commit:" + step(from, s.release, "") +
+			"\n  branch:" + step(from, "main", ", version: "+released) +
+			"\n  toolchain:" + step(own, "main", ""),
+		}))
 	run := s.ended(t, pull.Head)
 	isReleased := "review-bot: installed release " + released + " from " + from + ", checksum verified"
 	for _, test := range []struct{ job, conclusion, line string }{
 		{"right", "success", "review-bot: installed from " + files.URL + "/review-bot?…, checksum verified"},
 		{
 			"wrong", "failure",
-			"review-bot: what is at " + files.URL + "/review-bot?… has the sha256 " + s.sum + ", not " + wrong + " — check binary-url and binary-sha256",
+			"review-bot: what is at " + files.URL + "/review-bot?… has the sha256 " + s.sum + ", not " + wrong +
+				" — check binary-url and binary-sha256",
 		},
 		{"moving", "success", isReleased},
 		{"tag", "success", isReleased},
 		{"commit", "success", isReleased},
 		{
 			"branch", "failure",
-			"review-bot: version " + released + " isn't the release of this checkout (none) — call the action as @" + released + ", or give the program's binary-sha256 too",
+			"review-bot: version " + released + " isn't the release of this checkout (none) — call the action as @" +
+				released + ", or give the program's binary-sha256 too",
 		},
 		{"toolchain", "success", "review-bot: installed built from the action's source with Go"},
 	} {
@@ -84,7 +88,8 @@ func TestInstall(t *testing.T) {
 	s.noSecrets(t, run.ID)
 	log := s.repo.JobLog(t, job(t, s.repo, run.ID, "right").ID)
 	_, found, ok := strings.Cut(log, "Z the path is ")
-	if found, _, _ = strings.Cut(found, "\n"); !ok || strings.Contains(found, "planted") || !strings.Contains(log, "planted") {
+	if found, _, _ = strings.Cut(found, "\n"); !ok || strings.Contains(found, "planted") ||
+		!strings.Contains(log, "planted") {
 		t.Errorf("the next step's path is %q\n%s", found, log)
 	}
 }
@@ -176,7 +181,8 @@ func releaseFile(version string, files map[string]string, program []byte) string
 		}
 	}
 	slices.Sort(list)
-	return fmt.Sprintf("version %s\ncommit %s\ngo %s\nsource %s\n%s  review-bot-plan9-mips\n%s  %s\n", version, strings.Repeat("0", 40), runtime.Version(),
+	return fmt.Sprintf("version %s\ncommit %s\ngo %s\nsource %s\n%s  review-bot-plan9-mips\n%s  %s\n", version,
+		strings.Repeat("0", 40), runtime.Version(),
 		sum([]byte(strings.Join(list, ""))), sum([]byte("other")), sum(program), asset())
 }
 
@@ -357,12 +363,14 @@ func TestInstallScript(t *testing.T) {
 		},
 		{
 			"out of reach", "v1.4.2", nil, []string{"GITHUB_ACTION_REPOSITORY=o/none"},
-			notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from " + srv.URL + "/o/none), and the runner has no Go — ",
+			notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from " + srv.URL +
+				"/o/none), and the runner has no Go — ",
 			false,
 		},
 		{
 			"nowhere to ask", "v1.4.2", url("git@example.com:o/r"), nil,
-			notRelease + "(" + asset() + " of the release v1.4.2 can't be downloaded from nowhere: the action has no address), and the runner has no Go — ",
+			notRelease + "(" + asset() +
+				" of the release v1.4.2 can't be downloaded from nowhere: the action has no address), and the runner has no Go — ",
 			false,
 		},
 	} {

@@ -71,7 +71,8 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := do("cat", actionFolder+"/RELEASE")
-	for _, line := range []string{"version v3.0.1", "commit " + source, "go " + runtime.Version(), sum(program) + "  " + asset()} {
+	for _, line := range []string{"version v3.0.1", "commit " + source, "go " + runtime.Version(), sum(program) + "  " +
+		asset()} {
 		if !strings.Contains(text+"\n", line+"\n") {
 			t.Errorf("RELEASE has no line %q:\n%s", line, text)
 		}
@@ -91,7 +92,8 @@ func TestRelease(t *testing.T) {
 	}))
 	defer srv.Close()
 	install := []string{
-		"env", "PATH=" + withoutGo(t), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_SERVER_URL=" + srv.URL, "GITHUB_ACTION_REPOSITORY=o/r",
+		"env", "PATH=" + withoutGo(t), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_SERVER_URL=" + srv.URL,
+		"GITHUB_ACTION_REPOSITORY=o/r",
 		"sh", actionFolder + "/install.sh",
 	}
 	if out := do(install...); out != "review-bot: installed release v3.0.1 from "+srv.URL+"/o/r, checksum verified" {

@@ -185,8 +185,11 @@ func TestPrecedenceOfTheFile(t *testing.T) {
 		def                      string
 		top, role, variable, arg string // as in the file, the environment, a flag
 	}{
-		"model":             {def: "", top: "m1", role: "m2", variable: "m3", arg: "m4"},
-		"base_url":          {def: "https://api.openai.com/v1", top: "http://a/v1", role: "http://b/v1", variable: "http://c/v1", arg: "http://d/v1"},
+		"model": {def: "", top: "m1", role: "m2", variable: "m3", arg: "m4"},
+		"base_url": {
+			def: "https://api.openai.com/v1", top: "http://a/v1", role: "http://b/v1", variable: "http://c/v1",
+			arg: "http://d/v1",
+		},
 		"fallback_model":    {def: "", top: "m1", role: "m2", variable: "m3", arg: "m4"},
 		"prompt_file":       {def: "", top: "a.md", role: "b.md", variable: "c.md", arg: "d.md"},
 		"instructions":      {def: "", top: "one", role: "two", variable: "three", arg: "four"},
@@ -203,10 +206,12 @@ func TestPrecedenceOfTheFile(t *testing.T) {
 		"max_calls":         {def: "8", top: "1", role: "2", variable: "3", arg: "4"},
 		"price_in":          {def: "0", top: "1.5", role: "2", variable: "3", arg: "4"},
 		"price_out":         {def: "0", top: "1.5", role: "2", variable: "3", arg: "4"},
-		"guidelines":        {def: "[AGENTS.md CLAUDE.md CONTRIBUTING.md]", top: "[a.md]", role: "[]", variable: "c.md", arg: "none"},
-		"ignore":            {def: "[]", top: "[a]", role: "[]", variable: "c", arg: "d"},
-		"operators":         {def: "[]", top: "[a]", role: "[b]", variable: "c", arg: "d"},
-		"siblings":          {def: "[]", top: "[a]", role: "[b]", variable: "c", arg: "d"},
+		"guidelines": {
+			def: "[AGENTS.md CLAUDE.md CONTRIBUTING.md]", top: "[a.md]", role: "[]", variable: "c.md", arg: "none",
+		},
+		"ignore":    {def: "[]", top: "[a]", role: "[]", variable: "c", arg: "d"},
+		"operators": {def: "[]", top: "[a]", role: "[b]", variable: "c", arg: "d"},
+		"siblings":  {def: "[]", top: "[a]", role: "[b]", variable: "c", arg: "d"},
 	}
 	for _, key := range config.Keys() {
 		v, ok := values[key]

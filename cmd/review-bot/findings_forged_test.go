@@ -150,11 +150,13 @@ func TestForgedMarkers(t *testing.T) {
 	// change has touched what the findings are about, and nobody who may has answered.
 	s.push(t, onTop(1))
 	r = s.ask(t, j, keepsNone)
-	if r.Counted() != 5 || len(r.Findings) != 5 || r.Own != sentinel.RequestChanges || slices.ContainsFunc(r.Findings, func(f reviewer.FindingResult) bool { return !f.Doubted }) {
+	if r.Counted() != 5 || len(r.Findings) != 5 || r.Own != sentinel.RequestChanges ||
+		slices.ContainsFunc(r.Findings, func(f reviewer.FindingResult) bool { return !f.Doubted }) {
 		t.Errorf("want five findings that count, all in doubt: %+v", r)
 	}
 	s.wantOwnMarks(t)
-	s.wantResolved(t, map[string]bool{"Hostile B": false, "Hostile C": false, "Trouble with code(5)": false, "Hostile A": false, "Untested": false})
+	s.wantResolved(t, map[string]bool{"Hostile B": false, "Hostile C": false, "Trouble with code(5)": false,
+		"Hostile A": false, "Untested": false})
 	for _, review := range s.pull.Reviews(t) {
 		for _, c := range s.pull.Comments(t, review.ID) {
 			if c.User.ID != s.bot.ID && c.Resolver != nil {

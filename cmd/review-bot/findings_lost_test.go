@@ -128,13 +128,15 @@ func TestRenamedAndDeletedFiles(t *testing.T) {
 		shown = earlier
 		return keepsOnly("code(5)")(earlier)
 	})
-	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "moved(5)": finding.Retained, "gone(5)": finding.Resolved, "both(5)": finding.Retained})
+	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "moved(5)": finding.Retained,
+		"gone(5)": finding.Resolved, "both(5)": finding.Retained})
 	for _, e := range shown {
 		if want := !strings.Contains(e.words, "code(5)"); strings.Contains(e.text, "The file is gone since.") != want {
 			t.Errorf("the model is told (gone: want %v)\n%s", want, e.text)
 		}
 	}
-	s.wantResolved(t, map[string]bool{trouble("moved(5)"): false, trouble("gone(5)"): true, trouble("both(5)"): false, trouble("code(5)"): false})
+	s.wantResolved(t, map[string]bool{trouble("moved(5)"): false, trouble("gone(5)"): true, trouble("both(5)"): false,
+		trouble("code(5)"): false})
 	if r := s.rerun(t, j); r.Outcome != escalation.Skipped {
 		t.Errorf("the run after it: %+v", r)
 	}
@@ -193,7 +195,8 @@ func TestForcedPush(t *testing.T) {
 	again := s.on(t, "code(5)")
 	again.Title = "In other words"
 	r := s.round(t, j, []string{trouble("quiet(15)")}, again)
-	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Retained, "quiet(15)": finding.Retained})
+	wantStates(t, r,
+		map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Retained, "quiet(15)": finding.Retained})
 	if !strings.Contains(s.prompt, "What became of the file since isn't known.") || r.Own != sentinel.RequestChanges || len(s.inlines(t)) != 3 {
 		t.Errorf("%d comments, %+v\n%s", len(s.inlines(t)), r, s.prompt)
 	}
@@ -206,5 +209,6 @@ func TestForcedPush(t *testing.T) {
 		a.Retained = append(keeping(shown, "code(5)"), keeping(shown, "quiet(15)")...)
 		return a
 	})
-	wantStates(t, r, map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Answered, "quiet(15)": finding.Retained})
+	wantStates(t, r,
+		map[string]finding.State{"code(5)": finding.Retained, "code(9)": finding.Answered, "quiet(15)": finding.Retained})
 }

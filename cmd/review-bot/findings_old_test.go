@@ -56,7 +56,8 @@ func TestUnversionedMarkers(t *testing.T) {
 					}
 				}
 			}
-			if got["code(5)"] != finding.Retained || got["code(9)"] != finding.Retained || got["code(12)"] != finding.Answered || r.Own != sentinel.RequestChanges {
+			if got["code(5)"] != finding.Retained || got["code(9)"] != finding.Retained || got["code(12)"] != finding.Answered ||
+				r.Own != sentinel.RequestChanges {
 				t.Errorf("%v, %+v", got, r)
 			}
 			s.wantResolved(t, map[string]bool{"code(5)": false, "code(9)": false, "code(12)": false, "code(15)": false})

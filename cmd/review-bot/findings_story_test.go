@@ -279,9 +279,12 @@ func TestFindingsAreRemembered(t *testing.T) {
 	if !strings.Contains(s.prompt, "The author of the pull request has closed the conversation.") {
 		t.Errorf("the prompt doesn't tell who closed what:\n%s", s.earlier())
 	}
-	wantStates(t, r, map[string]finding.State{one: finding.Answered, two: finding.Retained, three: finding.Retained, four: finding.Waived})
-	if r.Own != sentinel.RequestChanges || r.Counted() != 2 || !strings.Contains(s.text(t), "high · still open · in doubt") {
-		t.Errorf("own %s from %d findings, want request_changes from the third, and from the second, of which the model forgot to speak", r.Own, r.Counted())
+	wantStates(t, r, map[string]finding.State{one: finding.Answered, two: finding.Retained, three: finding.Retained,
+		four: finding.Waived})
+	if r.Own != sentinel.RequestChanges || r.Counted() != 2 ||
+		!strings.Contains(s.text(t), "high · still open · in doubt") {
+		t.Errorf(
+			"own %s from %d findings, want request_changes from the third, and from the second, of which the model forgot to speak", r.Own, r.Counted())
 	}
 
 	// At last all is fixed, or explained.

@@ -52,7 +52,8 @@ func TestWhoMayWaive(t *testing.T) {
 	// A model that raises them anew changes nothing about it, and posts nothing twice.
 	comments := len(s.inlines(t))
 	s.lines = changing(author, nobody)(s.lines)
-	s.pull.Settle(t, fork.Commit(t, s.branch, s.branch, giteatest.Files(map[string]string{storyFile: strings.Join(s.lines, "\n") + "\n"}), "fixes"))
+	s.pull.Settle(t, fork.Commit(t, s.branch, s.branch,
+		giteatest.Files(map[string]string{storyFile: strings.Join(s.lines, "\n") + "\n"}), "fixes"))
 	r = s.round(t, force, nil, s.on(t, maintainer), s.on(t, other))
 	wantStates(t, r, map[string]finding.State{author: finding.Resolved, nobody: finding.Resolved, maintainer: finding.Waived, other: finding.Waived})
 	if r.Own != sentinel.Approved || r.Event != sentinel.Approved || len(s.inlines(t)) != comments {

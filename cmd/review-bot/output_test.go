@@ -92,16 +92,19 @@ func TestTextIsNoCommand(t *testing.T) {
 func TestHostileWordsAreNoCommands(t *testing.T) {
 	const command = "##[add-path]/tmp/evil"
 	for _, evil := range []string{
-		command, "::add-path::/tmp/evil", "a\n" + command, "a\r\n::add-path::/tmp/evil", "\x1b[2K" + command, "\u200b" + command, " \t" + command,
+		command, "::add-path::/tmp/evil", "a\n" + command, "a\r\n::add-path::/tmp/evil", "\x1b[2K" + command,
+		"\u200b" + command, " \t" + command,
 		"a\u2028" + command, "\x00" + command, "\xff\n::stop-commands::x",
 	} {
 		r := reviewer.Result{
-			Role: "logic", Outcome: escalation.Posted, Headline: evil, ReviewURL: evil, Notes: []string{evil}, Gate: []string{}, Error: evil,
+			Role: "logic", Outcome: escalation.Posted, Headline: evil, ReviewURL: evil, Notes: []string{evil}, Gate: []string{},
+			Error:       evil,
 			Findings:    []reviewer.FindingResult{{Path: evil, Line: 1, Title: evil, Category: evil, URL: evil}},
 			NotReviewed: []reviewer.NotReviewed{{Path: evil, Why: evil}},
 			Plan: &reviewer.Plan{Outcome: escalation.Posted, Reason: evil, Steps: []reviewer.Step{
 				{
-					Post: &reviewer.NewReview{Event: sentinel.Comment, Commit: "1", Body: evil, Comments: []reviewer.NewComment{{Path: evil, NewLine: 1, Body: evil}}},
+					Post: &reviewer.NewReview{Event: sentinel.Comment, Commit: "1", Body: evil,
+						Comments: []reviewer.NewComment{{Path: evil, NewLine: 1, Body: evil}}},
 				},
 				{Say: evil}, {Edit: &reviewer.Edit{About: evil, Body: evil}},
 			}},
@@ -116,7 +119,8 @@ func TestHostileWordsAreNoCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			var back reviewer.Result
-			if err := json.Unmarshal(stdout.Bytes(), &back); asJSON && (err != nil || back.Findings[0].Path != strings.ToValidUTF8(evil, "\ufffd")) {
+			if err := json.Unmarshal(stdout.Bytes(), &back); asJSON &&
+				(err != nil || back.Findings[0].Path != strings.ToValidUTF8(evil, "\ufffd")) {
 				t.Errorf("the JSON doesn't say %q: %v\n%s", evil, err, stdout)
 			}
 			commands := commandsIn(stdout.String() + stderr.String())
@@ -126,7 +130,8 @@ func TestHostileWordsAreNoCommands(t *testing.T) {
 		}
 		// The line of an error.
 		g := complete(t)
-		if got := commandsIn(g.with("GITHUB_ACTIONS", "true").run(t, "--role", evil).stderr); len(got) != 1 || !strings.HasPrefix(got[0], "::error::review-bot:") {
+		if got := commandsIn(g.with("GITHUB_ACTIONS", "true").run(t, "--role", evil).stderr); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "::error::review-bot:") {
 			t.Errorf("%q: the runner is told %q", evil, got)
 		}
 	}

@@ -76,7 +76,8 @@ func TestOwnRequest(t *testing.T) {
 	}
 
 	// A person's request for the account's review is heard.
-	if r := asked(sha, b.owner.ID, b.bot.ID).result(t, "--fail-on-block"); r.Event != sentinel.Approved || m.Count() == calls {
+	if r := asked(sha, b.owner.ID, b.bot.ID).result(t, "--fail-on-block"); r.Event != sentinel.Approved ||
+		m.Count() == calls {
 		t.Errorf("a maintainer's request: %+v, %d calls", r, m.Count()-calls)
 	}
 }

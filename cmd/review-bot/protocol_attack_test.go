@@ -65,7 +65,8 @@ func TestPushBetweenHeadCheckAndPost(t *testing.T) {
 
 	s := st.gates(t, "")
 	s.quiet(t)
-	if s.states() != "APPROVED REQUEST_CHANGES" || !strings.Contains(s.rows[1].text, "Nobody has judged "+st.commits[2][:7]) {
+	if s.states() != "APPROVED REQUEST_CHANGES" ||
+		!strings.Contains(s.rows[1].text, "Nobody has judged "+st.commits[2][:7]) {
 		t.Errorf("want the approval of the old head, taken back by a hold\n%s", s)
 	}
 	if status, message := st.pull.TryMerge(t, st.maintainer); message != "Does not have enough approvals" {

@@ -299,7 +299,8 @@ func (p process) killedAfter(t *testing.T, st stage, n int) {
 // What differs from run to run.
 var (
 	hexID   = regexp.MustCompile(`\b[0-9a-f]{8}\b`)
-	varying = regexp.MustCompile(` (run|mac|body|epoch|heard|given|owed|branch|spent)=[0-9a-f/,-]+|· \d+ s ·|[\d.]+k? tokens in, [\d.]+k? out`)
+	varying = regexp.MustCompile(
+		` (run|mac|body|epoch|heard|given|owed|branch|spent)=[0-9a-f/,-]+|· \d+ s ·|[\d.]+k? tokens in, [\d.]+k? out`)
 	address = regexp.MustCompile(`/pulls/\d+(/files#diff-[0-9a-f]+[LR]\d+|#issuecomment-\d+)?`)
 )
 

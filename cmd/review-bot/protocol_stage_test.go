@@ -471,7 +471,8 @@ func (s standing) disquiet() (faults []string) {
 		}
 		for _, c := range r.comments {
 			markers := sentinel.Markers(c.Body)
-			if r.posted.Kind == sentinel.KindVerdict && c.User.ID == r.User.ID && (len(markers) != 1 || markers[0].Role != r.posted.Role) {
+			if r.posted.Kind == sentinel.KindVerdict && c.User.ID == r.User.ID &&
+				(len(markers) != 1 || markers[0].Role != r.posted.Role) {
 				faults = append(faults, fmt.Sprintf("comment %d is in review %d of %s: %q", c.ID, r.ID, r.posted.Role, c.Body))
 			}
 		}

@@ -23,7 +23,8 @@ func TestSiblingsThatAreGivenEmpty(t *testing.T) {
 		{"", "a,b", []string{"a", "b"}},
 	} {
 		var c cli
-		parser, err := kong.New(&c, kong.Resolvers(environment(map[string]string{"REVIEW_BOT_SIBLINGS": tt.env})), kong.Vars{"version": ""})
+		parser, err := kong.New(&c, kong.Resolvers(environment(map[string]string{"REVIEW_BOT_SIBLINGS": tt.env})),
+			kong.Vars{"version": ""})
 		if err != nil {
 			t.Fatal(err)
 		}

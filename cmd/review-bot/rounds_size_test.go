@@ -66,7 +66,8 @@ func TestAHugePullRequest(t *testing.T) {
 	if review.State != "COMMENT" || !strings.HasPrefix(review.Body, "**partly reviewed — logic comments** · ") {
 		t.Errorf("state %s:\n%s", review.State, review.Body)
 	}
-	if want := fmt.Sprintf("Not read (%d files)", files-len(shown)); len(shown) < 500 || !strings.Contains(review.Body, want) {
+	if want := fmt.Sprintf("Not read (%d files)", files-len(shown)); len(shown) < 500 ||
+		!strings.Contains(review.Body, want) {
 		t.Errorf("%d files are shown to the model, and the body lacks %q:\n%s", len(shown), want, review.Body)
 	}
 	var r reviewer.Result

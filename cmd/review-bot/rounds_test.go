@@ -122,7 +122,8 @@ func TestFollowUps(t *testing.T) {
 		t.Fatalf("%d hand-offs: %q", len(list), list)
 	}
 	for _, part := range []string{
-		"@" + s.maintainer.Name, "[" + trouble("evil()") + "](" + s.pull.State(t).HTMLURL + "/files#diff-", "requested changes 4 times", "fix it by hand",
+		"@" + s.maintainer.Name, "[" + trouble("evil()") + "](" + s.pull.State(t).HTMLURL + "/files#diff-",
+		"requested changes 4 times", "fix it by hand",
 		"](" + s.gating(t) + ") to merge as is", "approve as a maintainer", "close and reopen", "request its review again",
 	} {
 		if !strings.Contains(list[0], part) {

@@ -46,24 +46,26 @@ func TestBetweenIsGits(t *testing.T) {
 	}
 	dos := strings.NewReplacer("\n", "\r\n")
 	for name, versions := range map[string][2]string{
-		"made":               {"", "x\ny\n"},
-		"made, no newline":   {"", "x"},
-		"emptied":            {"x\ny\n", ""},
-		"top":                {unique(20), "top\n" + unique(20)},
-		"end":                {unique(20), unique(20) + "end\n"},
-		"first lines gone":   {unique(20), strings.TrimPrefix(unique(20), unique(2))},
-		"two hunks":          {unique(40), strings.NewReplacer("line 7\n", "x\n", "line 30\n", "").Replace(unique(40))},
-		"hunks near by":      {unique(40), strings.NewReplacer("line 7\n", "x\n", "line 13\n", "y\n").Replace(unique(40))},
-		"newline lost":       {unique(20), strings.TrimSuffix(unique(20), "\n")},
-		"newline gained":     {unique(20) + "end", unique(20) + "end\n"},
-		"no newline, kept":   {unique(5) + "end", "top\n" + unique(5) + "end"},
-		"no newline, moved":  {unique(5) + "end", unique(5) + "end\nmore"},
-		"CR at the end":      {unique(5) + "end\r", unique(5) + "END\r"},
-		"line ends":          {unique(5), dos.Replace(unique(5))},
-		"some line ends":     {unique(20), strings.Replace(unique(20), "line 9\n", "line 9\r\n", 1)},
-		"invalid":            {unique(9) + "\xff\n", unique(9) + "\xfe\xfe\n"},
-		"NUL far behind":     {strings.Repeat(" ", 8000) + "\x00\n" + unique(9), strings.Repeat(" ", 8000) + "\x00\n" + unique(8)},
-		"NUL":                {strings.Repeat("\x01", 7999) + "\x00\n" + unique(9), strings.Repeat("\x01", 7999) + "\x00\n" + unique(8)},
+		"made":              {"", "x\ny\n"},
+		"made, no newline":  {"", "x"},
+		"emptied":           {"x\ny\n", ""},
+		"top":               {unique(20), "top\n" + unique(20)},
+		"end":               {unique(20), unique(20) + "end\n"},
+		"first lines gone":  {unique(20), strings.TrimPrefix(unique(20), unique(2))},
+		"two hunks":         {unique(40), strings.NewReplacer("line 7\n", "x\n", "line 30\n", "").Replace(unique(40))},
+		"hunks near by":     {unique(40), strings.NewReplacer("line 7\n", "x\n", "line 13\n", "y\n").Replace(unique(40))},
+		"newline lost":      {unique(20), strings.TrimSuffix(unique(20), "\n")},
+		"newline gained":    {unique(20) + "end", unique(20) + "end\n"},
+		"no newline, kept":  {unique(5) + "end", "top\n" + unique(5) + "end"},
+		"no newline, moved": {unique(5) + "end", unique(5) + "end\nmore"},
+		"CR at the end":     {unique(5) + "end\r", unique(5) + "END\r"},
+		"line ends":         {unique(5), dos.Replace(unique(5))},
+		"some line ends":    {unique(20), strings.Replace(unique(20), "line 9\n", "line 9\r\n", 1)},
+		"invalid":           {unique(9) + "\xff\n", unique(9) + "\xfe\xfe\n"},
+		"NUL far behind":    {strings.Repeat(" ", 8000) + "\x00\n" + unique(9), strings.Repeat(" ", 8000) + "\x00\n" + unique(8)},
+		"NUL": {
+			strings.Repeat("\x01", 7999) + "\x00\n" + unique(9), strings.Repeat("\x01", 7999) + "\x00\n" + unique(8),
+		},
 		"NUL gained":         {"text\n", "\x00\n\x00"},
 		"NUL lost":           {"\x00\x00", ""},
 		"like a diff":        {"-- a\n@@ -1,1 +1,1 @@\n" + unique(2), "++ b\n" + unique(2) + "diff old new\n\\ No newline at end of file\n"},
@@ -134,7 +136,8 @@ func checkBetween(t interface {
 	}
 	_, _, decodable := Decode(before)
 	_, _, too := Decode(after)
-	if isBinary := !bytes.Equal(before, after) && (binary(before) || binary(after)) && !(decodable && too); f.Binary != isBinary {
+	if isBinary := !bytes.Equal(before, after) && (binary(before) || binary(after)) &&
+		!(decodable && too); f.Binary != isBinary {
 		t.Fatalf("binary: %t, should be %t", f.Binary, isBinary)
 	}
 	if f.Decoded != "" || bytes.Equal(before, after) && binary(after) && decodable {

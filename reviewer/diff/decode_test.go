@@ -27,25 +27,38 @@ func TestDecode(t *testing.T) {
 		text, how string
 		no        bool
 	}{
-		"nothing":                {data: ""},
-		"UTF-8":                  {data: source, text: source},
-		"UTF-8 with a mark":      {data: mark + source, text: mark + source},
-		"UTF-16LE":               {data: string(encode16(mark+source, bytesorder.LittleEndian)), text: source, how: fromUTF16},
-		"UTF-16BE":               {data: string(encode16(mark+source, bytesorder.BigEndian)), text: source, how: fromUTF16},
-		"UTF-16LE, no mark":      {data: string(encode16(source, bytesorder.LittleEndian)), text: source, how: fromUTF16},
-		"UTF-16BE, no mark":      {data: string(encode16(source, bytesorder.BigEndian)), text: source, how: fromUTF16},
-		"UTF-16, Chinese, emoji": {data: string(encode16(mark+"你好，世界 😀\n评论\n", bytesorder.LittleEndian)), text: "你好，世界 😀\n评论\n", how: fromUTF16},
-		"a NUL in a comment":     {data: "// \x00\nevil()\n", text: "// ␀\nevil()\n", how: withNULs},
-		"many NULs in source":    {data: strings.Repeat("x = 1\n", 90) + strings.Repeat("\x00", 50), text: strings.Repeat("x = 1\n", 90) + strings.Repeat("␀", 50), how: withNULs},
-		"Latin-1":                {data: "// gr\xfc\xdfe\nevil()\n", text: "// gr\xfc\xdfe\nevil()\n"},
+		"nothing":           {data: ""},
+		"UTF-8":             {data: source, text: source},
+		"UTF-8 with a mark": {data: mark + source, text: mark + source},
+		"UTF-16LE": {
+			data: string(encode16(mark+source, bytesorder.LittleEndian)), text: source, how: fromUTF16,
+		},
+		"UTF-16BE":          {data: string(encode16(mark+source, bytesorder.BigEndian)), text: source, how: fromUTF16},
+		"UTF-16LE, no mark": {data: string(encode16(source, bytesorder.LittleEndian)), text: source, how: fromUTF16},
+		"UTF-16BE, no mark": {data: string(encode16(source, bytesorder.BigEndian)), text: source, how: fromUTF16},
+		"UTF-16, Chinese, emoji": {
+			data: string(encode16(mark+"你好，世界 😀\n评论\n", bytesorder.LittleEndian)), text: "你好，世界 😀\n评论\n", how: fromUTF16,
+		},
+		"a NUL in a comment": {data: "// \x00\nevil()\n", text: "// ␀\nevil()\n", how: withNULs},
+		"many NULs in source": {
+			data: strings.Repeat("x = 1\n", 90) + strings.Repeat("\x00", 50),
+			text: strings.Repeat("x = 1\n", 90) + strings.Repeat("␀", 50), how: withNULs,
+		},
+		"Latin-1": {data: "// gr\xfc\xdfe\nevil()\n", text: "// gr\xfc\xdfe\nevil()\n"},
 		// A shell passes over the first line and runs the second; as UTF-16 it would be Chinese.
-		"a script after the mark of UTF-16":      {data: shell, text: shell},
-		"the same with a NUL":                    {data: shell + "\x00", text: shell + "␀", how: withNULs},
-		"half a character":                       {data: "\xff\xfea", text: "\xff\xfea"},
-		"UTF-16 with a character of two, cut":    {data: "\xff\xfe" + strings.Repeat("\x01\xd8", 20), no: true},
-		"UTF-32":                                 {data: "\xff\xfe\x00\x00e\x00\x00\x00v\x00\x00\x00i\x00\x00\x00l\x00\x00\x00", no: true},
-		"an ELF program":                         {data: "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00\x01\x00\x00\x00", no: true},
-		"random bytes":                           {data: "\x9f\x00\x03\xd4\xe1\x88\x02\x1c\xfe\x77\xc0\x05\x90\xaa\xbb\x11\x12\x13\x94", no: true},
+		"a script after the mark of UTF-16":   {data: shell, text: shell},
+		"the same with a NUL":                 {data: shell + "\x00", text: shell + "␀", how: withNULs},
+		"half a character":                    {data: "\xff\xfea", text: "\xff\xfea"},
+		"UTF-16 with a character of two, cut": {data: "\xff\xfe" + strings.Repeat("\x01\xd8", 20), no: true},
+		"UTF-32": {
+			data: "\xff\xfe\x00\x00e\x00\x00\x00v\x00\x00\x00i\x00\x00\x00l\x00\x00\x00", no: true,
+		},
+		"an ELF program": {
+			data: "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00\x01\x00\x00\x00", no: true,
+		},
+		"random bytes": {
+			data: "\x9f\x00\x03\xd4\xe1\x88\x02\x1c\xfe\x77\xc0\x05\x90\xaa\xbb\x11\x12\x13\x94", no: true,
+		},
 		"a text that is nothing but NULs inside": {data: "a" + strings.Repeat("\x00", 30) + "b", no: true},
 	} {
 		text, how, ok := Decode([]byte(c.data))
@@ -76,7 +89,8 @@ func TestBetweenDecodes(t *testing.T) {
 	if code, ok := CodeAt(after, 2); !ok || code != "evil()" {
 		t.Errorf("line 2 is %q, %t", code, ok)
 	}
-	if f := Between("a", []byte("x\n"), []byte("x\x00\nevil()\n")); !strings.Contains(f.Render(), "+ x␀\n") || !strings.Contains(f.Render(), "+ evil()\n") {
+	if f := Between("a", []byte("x\n"), []byte("x\x00\nevil()\n")); !strings.Contains(f.Render(), "+ x␀\n") ||
+		!strings.Contains(f.Render(), "+ evil()\n") {
 		t.Errorf("%s", f.Render())
 	}
 }
@@ -104,9 +118,11 @@ func TestDecodeRoundTrip(t *testing.T) {
 			}
 			return r
 		}, rapid.String().Draw(t, "text"))
-		order := rapid.SampledFrom([]bytesorder.AppendByteOrder{bytesorder.LittleEndian, bytesorder.BigEndian}).Draw(t, "order")
+		order := rapid.SampledFrom([]bytesorder.AppendByteOrder{bytesorder.LittleEndian, bytesorder.BigEndian}).Draw(t,
+			"order")
 		text, how, ok := Decode(encode16("\ufeff"+s, order))
-		if readableRun(encode16(s, order)) < maxReadableRun-2 && s != "" && s[0] != 0 && (!ok || string(text) != s || how != fromUTF16) {
+		if readableRun(encode16(s, order)) < maxReadableRun-2 && s != "" && s[0] != 0 &&
+			(!ok || string(text) != s || how != fromUTF16) {
 			t.Fatalf("%q became %q, %q, %t", s, text, how, ok)
 		}
 	})

@@ -130,7 +130,8 @@ func FuzzAnchor(f *testing.F) {
 
 func FuzzBetween(f *testing.F) {
 	for _, s := range [][2]string{
-		{"", ""}, {"", "a"}, {"a\n", ""}, {"a", "a\n"}, {"a\r", "a\r\n"}, {"\n", "\r\n"}, {"a\x00", "b"}, {"\x00", "\x00"}, {"a\nf\x00\xff\n", "a\nf\x00\xff\n"},
+		{"", ""}, {"", "a"}, {"a\n", ""}, {"a", "a\n"}, {"a\r", "a\r\n"}, {"\n", "\r\n"}, {"a\x00", "b"}, {"\x00", "\x00"},
+		{"a\nf\x00\xff\n", "a\nf\x00\xff\n"},
 		{"a\nb\nc\nd\ne\nf\ng\nh\n", "a\nB\nc\nd\ne\nf\ng\nh\ni\n"},
 		{"}\n}\n}\nx\n}\n", "}\nx\n}\n}\n}\n}"},
 		{"\xff\n\xe4\n", "\xfe\n\xe4\r\n"},

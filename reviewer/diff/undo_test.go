@@ -49,16 +49,35 @@ func TestVersions(t *testing.T) {
 		{"added", nothing("f"), version("f", file, "1", "x\n"), []string{"status: added, 1 added, 0 deleted", "+ x"}},
 		{"an empty file", nothing("f"), version("f", file, "1", ""), []string{"status: added", "note: empty file"}},
 		{"deleted", version("f", file, "1", "x\n"), nothing("f"), []string{"status: deleted, 0 added, 1 deleted", "- x"}},
-		{"changed", version("f", file, "1", "x\n"), version("f", file, "2", "y\n"), []string{"status: modified", "- x", "+ y"}},
-		{"executable", version("f", file, "1", "x\n"), version("f", exec, "1", "x\n"), []string{"status: mode", "mode: 100755, was 100644", "note: only the mode changed"}},
-		{"renamed", version("a", file, "1", "x\n"), version("b", file, "1", "x\n"), []string{"file: b", "renamed from a", "note: no lines changed"}},
-		{"renamed and executable", version("a", file, "1", "x\n"), version("b", exec, "1", "x\n"), []string{"renamed from a", "mode: 100755, was 100644"}},
+		{
+			"changed", version("f", file, "1", "x\n"), version("f", file, "2", "y\n"),
+			[]string{"status: modified", "- x", "+ y"},
+		},
+		{
+			"executable", version("f", file, "1", "x\n"), version("f", exec, "1", "x\n"),
+			[]string{"status: mode", "mode: 100755, was 100644", "note: only the mode changed"},
+		},
+		{
+			"renamed", version("a", file, "1", "x\n"), version("b", file, "1", "x\n"),
+			[]string{"file: b", "renamed from a", "note: no lines changed"},
+		},
+		{
+			"renamed and executable", version("a", file, "1", "x\n"), version("b", exec, "1", "x\n"),
+			[]string{"renamed from a", "mode: 100755, was 100644"},
+		},
 		{"became a link of the same content", version("f", file, "1", "/etc\n"), version("f", ModeSymlink, "1", "/etc\n"),
-			[]string{"status: modified, 1 added, 1 deleted", "mode: 120000, was 100644", "note: symbolic link", "- /etc", "+ /etc"}},
+			[]string{"status: modified, 1 added, 1 deleted", "mode: 120000, was 100644", "note: symbolic link", "- /etc",
+				"+ /etc"}},
 		{"a submodule that moved", version("m", ModeSubmodule, "1", ""), version("m", ModeSubmodule, "2", ""),
 			[]string{"note: submodule", "- Subproject commit 1", "+ Subproject commit 2"}},
-		{"a submodule that was added", nothing("m"), version("m", ModeSubmodule, "2", ""), []string{"status: added", "+ Subproject commit 2"}},
-		{"a file became a submodule", version("m", file, "1", "x\n"), version("m", ModeSubmodule, "2", ""), []string{"- x", "+ Subproject commit 2"}},
+		{
+			"a submodule that was added", nothing("m"), version("m", ModeSubmodule, "2", ""),
+			[]string{"status: added", "+ Subproject commit 2"},
+		},
+		{
+			"a file became a submodule", version("m", file, "1", "x\n"), version("m", ModeSubmodule, "2", ""),
+			[]string{"- x", "+ Subproject commit 2"},
+		},
 		{"binary", version("f", file, "1", "\x00"), version("f", file, "2", "\x00\x00"), []string{"note: binary file"}},
 	} {
 		f := Versions(tt.before, tt.after)

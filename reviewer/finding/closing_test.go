@@ -80,7 +80,8 @@ func TestClosingDoesntVouchForAPersonsSeverity(t *testing.T) {
 }
 
 func TestAMaskedCommentIsStillTheAccounts(t *testing.T) {
-	f := Finding{ID: "1f3c9a2b", Title: "A key", Body: "It is hidden.", Severity: "high", Category: "security", Key: Key("a.go", "x", "security"), Head: strings.Repeat("a", 40), Where: Inline}
+	f := Finding{ID: "1f3c9a2b", Title: "A key", Body: "It is hidden.", Severity: "high", Category: "security",
+		Key: Key("a.go", "x", "security"), Head: strings.Repeat("a", 40), Where: Inline}
 	text := f.Inline("security", testKey)
 	masked := Masked(text, func(s string) string { return strings.ReplaceAll(s, "hidden", "[masked]") }, testKey)
 	if !strings.Contains(masked, "[masked]") || !Vouched(masked, testKey) {

@@ -230,7 +230,8 @@ func TestFeedbackIsBounded(t *testing.T) {
 func TestRepliesInRareCharactersAreBounded(t *testing.T) {
 	counter := budget.NewCounter("gpt-5")
 	stranger := User{99, "mallory"}
-	e := Earlier{Finding: Finding{ID: "00000001", Head: head, Title: "T", Place: diff.Place{Path: "f.go", Line: 1, Side: diff.New}}, Status: Open}
+	e := Earlier{Finding: Finding{ID: "00000001", Head: head, Title: "T",
+		Place: diff.Place{Path: "f.go", Line: 1, Side: diff.New}}, Status: Open}
 	e.Since = between("f.go", []string{"x"}, []string{strings.Repeat("🜁🝳", 20_000)})
 	e.Replies = []Reply{{1, author, "old word of the author"}, {2, author, "new word of the author"}}
 	for i := range 40 {
@@ -241,18 +242,21 @@ func TestRepliesInRareCharactersAreBounded(t *testing.T) {
 	huge := e
 	huge.ID, huge.Place.Path = "00000003", strings.Repeat("𓃭/", 2_000)
 	few := Feedback([]Earlier{e}, authorID, Space{Tokens: 20_000, Replies: 1_000, Count: counter.Count}, plain)
-	if _, theirs := fenced(t, few.Text); few.Left != len(e.Replies)-3 || len(theirs) != 5 { // the finding, the changes, both words of the author, one more
+	// the finding, the changes, both words of the author, one more
+	if _, theirs := fenced(t, few.Text); few.Left != len(e.Replies)-3 || len(theirs) != 5 {
 		t.Errorf("%d replies are left out, %d texts are shown", few.Left, len(theirs))
 	}
 	for _, tokens := range []int{0, 100, 1_000, 5_000, 20_000} {
-		shown := Feedback([]Earlier{e, long, huge}, authorID, Space{Tokens: tokens, Replies: tokens / 2, Count: counter.Count}, plain)
+		shown := Feedback([]Earlier{e, long, huge}, authorID,
+			Space{Tokens: tokens, Replies: tokens / 2, Count: counter.Count}, plain)
 		if n := counter.Count(shown.Text); n > tokens || n > shown.Tokens {
 			t.Errorf("%d tokens in a room for %d, estimated at %d", n, tokens, shown.Tokens)
 		}
 		if shown.Has("00000003") && tokens < 5_000 {
 			t.Errorf("a path of 2000 rare characters has room in %d tokens", tokens)
 		}
-		if tokens >= 5_000 && (!shown.Has("00000001") || !strings.Contains(shown.Text, "new word of the author") || !strings.Contains(shown.Text, "older replies left out)") || shown.Left == 0) {
+		if tokens >= 5_000 && (!shown.Has("00000001") || !strings.Contains(shown.Text, "new word of the author") ||
+			!strings.Contains(shown.Text, "older replies left out)") || shown.Left == 0) {
 			t.Errorf("with %d tokens, %d replies are left out of\n%.3000s", tokens, shown.Left, shown.Text)
 		}
 		if tokens == 5_000 && strings.Contains(shown.Text, "39 ") && !strings.Contains(shown.Text, "old word of the author") {

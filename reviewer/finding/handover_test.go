@@ -31,7 +31,8 @@ func TestTheHandOverTellsWhatIsOpenAndTheWaysOn(t *testing.T) {
 		f.Title = fmt.Sprintf("%d %s", i, strings.Repeat("@everybody | [x](y) ", 20))
 		h.Open = append(h.Open, f)
 	}
-	if text := h.Text(review); len(text) > maxBody || !strings.Contains(text, " more\n") || strings.Contains(text, " @everybody") {
+	if text := h.Text(review); len(text) > maxBody || !strings.Contains(text, " more\n") ||
+		strings.Contains(text, " @everybody") {
 		t.Errorf("%d characters:\n%.2000s", len(text), text)
 	}
 	h.Open = nil
@@ -40,14 +41,18 @@ func TestTheHandOverTellsWhatIsOpenAndTheWaysOn(t *testing.T) {
 		fix             string // "": there is no use in fixing any more
 		looks           string
 	}{
-		{1, 10, "fix it by hand and push: the block goes away with what is listed (9 more pushes are looked at)", "raises only what blocks"},
+		{
+			1, 10, "fix it by hand and push: the block goes away with what is listed (9 more pushes are looked at)",
+			"raises only what blocks",
+		},
 		{9, 10, "(1 more push is looked at)", "raises only what blocks"},
 		{10, 10, "", "It looks at no further push."},
 		{99, 0, "fix it by hand and push: the block goes away with what is listed\n", "raises only what blocks"},
 	} {
 		h.FollowUps, h.MaxFollowUps = tt.followUps, tt.most
 		text := h.Text(review)
-		if !strings.Contains(text, tt.fix) || !strings.Contains(text, tt.looks) || tt.fix == "" && strings.Contains(text, "fix it") {
+		if !strings.Contains(text, tt.fix) || !strings.Contains(text, tt.looks) ||
+			tt.fix == "" && strings.Contains(text, "fix it") {
 			t.Errorf("after %d of %d follow-ups:\n%s", tt.followUps, tt.most, text)
 		}
 	}

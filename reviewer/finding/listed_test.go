@@ -38,11 +38,14 @@ func TestOpenFindingsAreReadBack(t *testing.T) {
 	}
 
 	// What was waived before has no row.
-	s.Extra = append(sentinel.IDFields(sentinel.OpenIDs, append([]string{"0badf00d"}, ids...)), sentinel.IDFields(sentinel.WaivedIDs, []string{"0badf00d"})...)
-	if again := Remembered(r.Text(), s, func(string) bool { return false }); len(again) != len(ids) || again[0].Title != list[0].Title {
+	s.Extra = append(sentinel.IDFields(sentinel.OpenIDs, append([]string{"0badf00d"}, ids...)),
+		sentinel.IDFields(sentinel.WaivedIDs, []string{"0badf00d"})...)
+	if again := Remembered(r.Text(), s, func(string) bool { return false }); len(again) != len(ids) ||
+		again[0].Title != list[0].Title {
 		t.Errorf("%+v", again)
 	}
-	if list := Remembered("", s, func(string) bool { return false }); len(list) != len(ids) || list[0].ID != ids[0] || list[0].Title != "" {
+	if list := Remembered("", s, func(string) bool { return false }); len(list) != len(ids) || list[0].ID != ids[0] ||
+		list[0].Title != "" {
 		t.Errorf("without a text: %+v", list)
 	}
 	if list := Remembered(r.Text(), sentinel.Sentinel{}, nil); list != nil {
@@ -57,13 +60,16 @@ func TestOddRowsAreReadBack(t *testing.T) {
 		var list []Finding
 		var ids []string
 		for i := range rapid.IntRange(1, 5).Draw(t, "findings") {
-			f := Finding{ID: fmt.Sprintf("%08x", i), Severity: prompts.High, Where: Inline, State: Retained, URL: fmt.Sprintf("https://x/%d", i), Head: head}
+			f := Finding{ID: fmt.Sprintf("%08x", i), Severity: prompts.High, Where: Inline, State: Retained,
+				URL: fmt.Sprintf("https://x/%d", i), Head: head}
 			f.Title = strings.Join(rapid.SliceOfN(odd, 1, 5).Draw(t, "title"), "")
-			f.Place = diff.Place{Path: "p" + strings.Join(rapid.SliceOfN(odd, 0, 5).Draw(t, "path"), ""), Line: i + 1, Side: diff.New}
+			f.Place = diff.Place{Path: "p" + strings.Join(rapid.SliceOfN(odd, 0, 5).Draw(t, "path"), ""), Line: i + 1,
+				Side: diff.New}
 			list, ids = append(list, f), append(ids, f.ID)
 		}
 		for i, f := range Listed(report(list...).Text(), ids) {
-			if f.ID != ids[i] || f.URL != list[i].URL || f.Severity != prompts.High || !slices.Contains([]int{0, i + 1}, f.Place.Line) {
+			if f.ID != ids[i] || f.URL != list[i].URL || f.Severity != prompts.High ||
+				!slices.Contains([]int{0, i + 1}, f.Place.Line) {
 				t.Fatalf("row %d: %+v", i, f)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 func TestProse(t *testing.T) {
 	key := sentinel.NewKey("token", "o/r", 1)
 	f := Finding{
-		ID: "0a1b2c3d", Severity: prompts.High, Category: "security", Key: "0123456789abcdef", Title: "SQL from input", Body: "The name goes into the query.",
+		ID: "0a1b2c3d", Severity: prompts.High, Category: "security", Key: "0123456789abcdef", Title: "SQL from input",
+		Body: "The name goes into the query.",
 		Head: strings.Repeat("ab", 20),
 	}
 	inline := f.Inline("security", key)

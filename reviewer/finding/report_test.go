@@ -58,7 +58,8 @@ func later(t *testing.T) Report {
 		return func() string { return "f" + next()[1:] }
 	}())
 	doubted := earlier[0].ID // the critical one: the answer forgets it
-	c := fixed(Case{Fresh: fresh, Retained: retained[1:], Earlier: earlier, Shown: always, Diff: d, Head: base, Author: authorID})
+	c := fixed(
+		Case{Fresh: fresh, Retained: retained[1:], Earlier: earlier, Shown: always, Diff: d, Head: base, Author: authorID})
 	c.Closed = slices.DeleteFunc(c.Closed, func(f prompts.Fix) bool { return f.ID == doubted })
 	round := Merge(c)
 	r := report(round.Counted...)
@@ -169,7 +170,8 @@ func TestABodyOfEverythingIsBounded(t *testing.T) {
 		}
 		for _, want := range []string{
 			"501 findings block", " more in the comments and below.", "<details><summary>Closed since the last round (500)</summary>",
-			"<summary>Answered, no longer counted (500)</summary>", "<summary>Waived by a maintainer (500)</summary>", "<summary>Not read (300 files): no approval covers these</summary>",
+			"<summary>Answered, no longer counted (500)</summary>", "<summary>Waived by a maintainer (500)</summary>",
+			"<summary>Not read (300 files): no approval covers these</summary>",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("it doesn't say %q", want)
@@ -189,7 +191,8 @@ func TestEveryUnreadFileIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		files, findings, named int // named: at least
 		allow                  bool
-	}{{106, 0, 106, true}, {800, 0, 800, false}, {1500, 0, 1500, false}, {5000, 0, 2000, false}, {106, 300, 106, true}, {600, 300, 300, false}} {
+	}{{106, 0, 106, true}, {800, 0, 800, false}, {1500, 0, 1500, false}, {5000, 0, 2000, false}, {106, 300, 106, true},
+		{600, 300, 300, false}} {
 		r := report()
 		r.Own, r.Files = sentinel.Comment, 0
 		for i := range c.files {
@@ -222,12 +225,30 @@ func TestEveryUnreadFileIsNamed(t *testing.T) {
 func TestHeadlinesOfUnreadFiles(t *testing.T) {
 	unread := []Unread{{Path: "a.bin"}, {Path: "b.go"}, {Path: "b.go"}, {Path: "c.png", LeftOut: true}}
 	for want, change := range map[string]func(*Report){
-		"**security comments** · nothing found in 2 files · 2 files not read":                   func(r *Report) { r.Unread = unread },
-		"**security comments** · nothing found in 2 files · 1 file not read":                    func(r *Report) { r.Unread = unread[:1] },
-		"**security comments** · nothing found in 2 files":                                      func(r *Report) { r.Unread = unread[3:] },
-		"**security comments** · nothing could be reviewed · 2 files not read":                  func(r *Report) { r.Files, r.Unread = 0, unread },
-		"**security comments** · nothing to review":                                             func(r *Report) { r.Files = 0 },
-		"**partly reviewed — security comments** · nothing found in 2 files · 2 files not read": func(r *Report) { r.Unread, r.Partial = unread, true },
+		"**security comments** · nothing found in 2 files · 2 files not read": func(
+			r *Report) {
+			r.Unread = unread
+		},
+		"**security comments** · nothing found in 2 files · 1 file not read": func(
+			r *Report) {
+			r.Unread = unread[:1]
+		},
+		"**security comments** · nothing found in 2 files": func(
+			r *Report) {
+			r.Unread = unread[3:]
+		},
+		"**security comments** · nothing could be reviewed · 2 files not read": func(r *Report) {
+			r.Files,
+				r.Unread = 0, unread
+		},
+		"**security comments** · nothing to review": func(
+			r *Report) {
+			r.Files = 0
+		},
+		"**partly reviewed — security comments** · nothing found in 2 files · 2 files not read": func(
+			r *Report) {
+			r.Unread, r.Partial = unread, true
+		},
 	} {
 		r := report()
 		r.Own = sentinel.Comment

@@ -118,16 +118,22 @@ func TestBodiesAreAsTheGoldenFilesShow(t *testing.T) {
 		findings []prompts.Finding
 		change   func(*Report)
 	}{
-		"clean":    {change, nil, nil},
-		"blocking": {change, []prompts.Finding{suggestion, severe(prompts.Critical, old(at("a.go", 11, "two"))), severe(prompts.Low, at("a.go", 900, "nothing like it"))}, nil},
+		"clean": {change, nil, nil},
+		"blocking": {
+			change, []prompts.Finding{suggestion, severe(prompts.Critical, old(at("a.go", 11, "two"))),
+				severe(prompts.Low, at("a.go", 900, "nothing like it"))}, nil,
+		},
 		"minor":    {change, []prompts.Finding{severe(prompts.Low, at("a.go", 11, "TWO"))}, nil},
 		"advisory": {change, []prompts.Finding{at("a.go", 11, "TWO")}, func(r *Report) { r.Own = sentinel.Comment }},
-		"below":    {change, []prompts.Finding{at("gone.go", 0, ""), severe(prompts.Medium, at("p.png", 1, "")), at("", 0, "")}, nil},
+		"below": {
+			change, []prompts.Finding{at("gone.go", 0, ""), severe(prompts.Medium, at("p.png", 1, "")), at("", 0, "")}, nil,
+		},
 		"unread": {change, nil, func(r *Report) {
 			r.Own, r.Masked = sentinel.Comment, 2
 			r.Unread = []Unread{
 				{Path: "p.png", Why: "picture", LeftOut: true}, {Path: "dir/`x`\n.bin", Why: "binary", Allow: "/dir/`x`?.bin"},
-				{Path: "it's.jar", Why: "binary", Allow: "/it's.jar"}, {Path: "vendor/a.c", Why: "vendored", Allow: "/vendor/"}, {Path: "vendor/b.c", Why: "vendored", Allow: "/vendor/"},
+				{Path: "it's.jar", Why: "binary", Allow: "/it's.jar"}, {Path: "vendor/a.c", Why: "vendored", Allow: "/vendor/"},
+				{Path: "vendor/b.c", Why: "vendored", Allow: "/vendor/"},
 			}
 		}},
 		"many":    {manyDiff, many, nil},

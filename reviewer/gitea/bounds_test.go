@@ -50,8 +50,14 @@ func TestAnswersAreReadUpToABound(t *testing.T) {
 		want string
 		most uint64 // MiB
 	}{
-		{"", "Diff", "reading the diff of alice/shop#42: the answer is longer than 64 MiB — open smaller pull requests: this one is too large to be read", 500},
-		{`{"sha":"`, "Tree", "the answer is longer than 64 MiB — open smaller pull requests: this one is too large to be read", 500},
+		{
+			"", "Diff",
+			"reading the diff of alice/shop#42: the answer is longer than 64 MiB — open smaller pull requests: this one is too large to be read", 500,
+		},
+		{
+			`{"sha":"`, "Tree",
+			"the answer is longer than 64 MiB — open smaller pull requests: this one is too large to be read", 500,
+		},
 		{`[{"body":"`, "Reviews", "the answer is longer than 256 MiB — " + nextOfJSON, 50},
 		{`{"body":"`, "Pull", "reading alice/shop#42: the answer is longer than 256 MiB — " + nextOfJSON, 50},
 		{`{"login":"`, "Account", "the answer is longer than 32 MiB — " + nextOfJSON, 300},
@@ -103,7 +109,8 @@ func TestOneLongTextDoesntHideTheOthers(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d entries, %v", len(got), err)
 	}
-	if n := len(got[0].Body); n > mostText || n < mostText/8 || !strings.HasPrefix(long, strings.TrimRight(got[0].Body, "\uFFFD")) {
+	if n := len(got[0].Body); n > mostText || n < mostText/8 ||
+		!strings.HasPrefix(long, strings.TrimRight(got[0].Body, "\uFFFD")) {
 		t.Errorf("%d bytes are left of the long text", n)
 	}
 	if want := (reviewer.Entry{ID: 2, Kind: "comment", Body: "short", User: 7, Login: "ann"}); got[1] != want {
@@ -136,7 +143,8 @@ func TestShortener(t *testing.T) {
 		if got["b"] != "next" || len(got["a"]) > mostText+6 {
 			t.Fatalf("next to %d bytes there is %q", len(got["a"]), got["b"])
 		}
-		if whole := len(raw) < mostText && got["a"] != text; whole || !strings.HasPrefix(text, strings.TrimRight(got["a"], "\uFFFD")) {
+		if whole := len(raw) < mostText && got["a"] != text; whole ||
+			!strings.HasPrefix(text, strings.TrimRight(got["a"], "\uFFFD")) {
 			t.Fatalf("%d bytes became %d", len(text), len(got["a"]))
 		}
 	})

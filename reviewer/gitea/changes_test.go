@@ -105,7 +105,8 @@ func (w woods) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 	size := cmp.Or(w.page, 1000)
 	from := min((max(page, 1)-1)*size, len(all))
-	_ = json.NewEncoder(rw).Encode(object{"sha": id, "tree": all[from:min(from+size, len(all))], "total_count": len(all), "page": max(page, 1)})
+	_ = json.NewEncoder(rw).Encode(
+		object{"sha": id, "tree": all[from:min(from+size, len(all))], "total_count": len(all), "page": max(page, 1)})
 }
 
 // Where the commits are too long to be listed, only folders that differ are read, each once.
@@ -123,9 +124,12 @@ func TestChangesFolderByFolder(t *testing.T) {
 	before["late/was.txt"], after["late"] = "a folder", "a file"
 	entry := func(text string) change.Entry { return change.Entry{Mode: 0o100644, ID: change.Blob([]byte(text))} }
 	want := change.Set{Changes: []change.Change{
-		{Path: "d1/sub0/f21.txt", Old: entry("text 21")}, {Path: "d2/sub2/f2.txt", Old: entry("text 2"), New: entry("changed")},
-		{Path: "late", New: entry("a file")}, {Path: "late/was.txt", Old: entry("a folder")}, {Path: "new/deep/er/f.txt", New: entry("new")},
-		{Path: "top.txt", New: entry("new")}, {Path: "was", Old: entry("a file")}, {Path: "was/now.txt", New: entry("a folder")},
+		{Path: "d1/sub0/f21.txt", Old: entry("text 21")},
+		{Path: "d2/sub2/f2.txt", Old: entry("text 2"), New: entry("changed")},
+		{Path: "late", New: entry("a file")}, {Path: "late/was.txt", Old: entry("a folder")},
+		{Path: "new/deep/er/f.txt", New: entry("new")},
+		{Path: "top.txt", New: entry("new")}, {Path: "was", Old: entry("a file")},
+		{Path: "was/now.txt", New: entry("a folder")},
 	}}
 	w := woods{commits: map[string]map[string]string{commit: before, other: after}, page: 40}
 	f := newFake(t, w.ServeHTTP)
@@ -155,7 +159,8 @@ func TestHeadRef(t *testing.T) {
 	right := ref("refs/pull/42/head", other)
 	for answer, unsupported := range map[string]bool{
 		"[" + right + "]": false, right: false, "[" + ref("refs/pull/42/head2", commit) + "," + right + "]": false,
-		"[]": true, "[" + ref("refs/pull/42/head2", commit) + "]": true, "[" + ref("refs/pull/42/head", "main") + "]": true, "": true,
+		"[]": true, "[" + ref("refs/pull/42/head2", commit) + "]": true, "[" + ref("refs/pull/42/head", "main") + "]": true,
+		"": true,
 	} {
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 			if answer == "" && strings.Contains(r.URL.Path, "/git/refs/") {
@@ -172,7 +177,8 @@ func TestHeadRef(t *testing.T) {
 			t.Errorf("requests %q, want %q", f.requests(), want)
 		}
 	}
-	if _, err := newFake(t, status(http.StatusForbidden, `{"message":"no"}`)).client().HeadRef(t.Context()); err == nil || errors.Is(err, reviewer.ErrUnsupported) {
+	if _, err := newFake(t, status(http.StatusForbidden, `{"message":"no"}`)).client().HeadRef(t.Context()); err == nil ||
+		errors.Is(err, reviewer.ErrUnsupported) {
 		t.Errorf("a refusal: %v", err)
 	}
 }
@@ -185,7 +191,8 @@ func TestAheadAndBlob(t *testing.T) {
 	if n, err := f.client().Ahead(t.Context(), commit, other); n != 7 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if got := f.requests(); len(got) != 1 || !strings.Contains(got[0], "not="+commit) || !strings.Contains(got[0], "sha="+other) {
+	if got := f.requests(); len(got) != 1 || !strings.Contains(got[0], "not="+commit) ||
+		!strings.Contains(got[0], "sha="+other) {
 		t.Errorf("requests %q", got)
 	}
 	if n, err := newFake(t, status(200, "[]")).client().Ahead(t.Context(), commit, other); err == nil {
@@ -196,7 +203,8 @@ func TestAheadAndBlob(t *testing.T) {
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode(object{"content": base64.StdEncoding.EncodeToString([]byte(content))})
 		})
-		if got, err := f.client().Blob(t.Context(), id); !errors.Is(err, want) || (err == nil) != (want == nil) || want == nil && string(got) != "hi" {
+		if got, err := f.client().Blob(t.Context(), id); !errors.Is(err, want) || (err == nil) != (want == nil) ||
+			want == nil && string(got) != "hi" {
 			t.Errorf("%q: %q, %v", content, got, err)
 		}
 	}

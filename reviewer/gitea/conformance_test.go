@@ -206,7 +206,8 @@ func write(path, text string) error {
 	case diff.ModeSymlink:
 		return os.Symlink(content, path)
 	case diff.ModeSubmodule: // all that git looks at in one
-		return errors.Join(os.MkdirAll(filepath.Join(path, ".git", "refs"), 0o755), os.MkdirAll(filepath.Join(path, ".git", "objects"), 0o755),
+		return errors.Join(os.MkdirAll(filepath.Join(path, ".git", "refs"), 0o755),
+			os.MkdirAll(filepath.Join(path, ".git", "objects"), 0o755),
 			os.WriteFile(filepath.Join(path, ".git", "HEAD"), []byte(content+"\n"), 0o644))
 	default:
 		return os.WriteFile(path, []byte(content), os.FileMode(mode&0o777))
@@ -273,7 +274,8 @@ func (b *realBench) BeginComments(by, body string, comments int) int {
 	for i := range list {
 		list[i] = map[string]any{"path": "new.go", "new_position": 1, "body": body}
 	}
-	return b.call(by, http.MethodPost, b.onPull("/reviews"), map[string]any{"event": "LATER", "body": body, "comments": list})
+	return b.call(by, http.MethodPost, b.onPull("/reviews"),
+		map[string]any{"event": "LATER", "body": body, "comments": list})
 }
 
 func (b *realBench) DeleteEntry(by string, comment int64) int {

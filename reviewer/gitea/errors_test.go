@@ -59,9 +59,15 @@ var reads = []call{
 	{"Diff", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Diff(ctx); return err }},
 	{"File", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.File(ctx, "R.md", "main"); return err }},
 	{"Tree", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Tree(ctx, commit); return err }},
-	{"Changes", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Changes(ctx, commit, other); return err }},
+	{
+		"Changes", http.MethodGet,
+		func(ctx context.Context, c *Client) error { _, err := c.Changes(ctx, commit, other); return err },
+	},
 	{"HeadRef", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.HeadRef(ctx); return err }},
-	{"Ahead", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Ahead(ctx, commit, other); return err }},
+	{
+		"Ahead", http.MethodGet,
+		func(ctx context.Context, c *Client) error { _, err := c.Ahead(ctx, commit, other); return err },
+	},
 	{"Blob", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Blob(ctx, commit); return err }},
 	{"Files", http.MethodGet, func(ctx context.Context, c *Client) error {
 		_, err := c.Files(ctx, []string{"a", "b"}, commit)
@@ -77,7 +83,10 @@ var reads = []call{
 	{"Reactions", http.MethodGet, func(ctx context.Context, c *Client) error { _, _, err := c.Reactions(ctx); return err }},
 	{"Abilities", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Abilities(ctx); return err }},
 	{"Statuses", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.Statuses(ctx, commit); return err }},
-	{"RequiredChecks", http.MethodGet, func(ctx context.Context, c *Client) error { _, err := c.RequiredChecks(ctx, "main"); return err }},
+	{
+		"RequiredChecks", http.MethodGet,
+		func(ctx context.Context, c *Client) error { _, err := c.RequiredChecks(ctx, "main"); return err },
+	},
 	{"Contains", http.MethodGet, func(ctx context.Context, c *Client) error {
 		_, err := c.Contains(ctx, commit, strings.Repeat("ab", 20))
 		return err
@@ -172,7 +181,8 @@ func TestReadsAreTriedAgain(t *testing.T) {
 		c := f.client()
 		err := read.do(t.Context(), c)
 		wantLine(t, err, " — run the job again; if it happens again, the server's log says why")
-		if n := len(f.requests()); read.name != "Changes" && (n != 3 || c.Requests() != n) { // which reads two trees side by side
+		// which reads two trees side by side
+		if n := len(f.requests()); read.name != "Changes" && (n != 3 || c.Requests() != n) {
 			t.Errorf("%s: %d requests, %d counted, want 3", read.name, n, c.Requests())
 		}
 		if errors.Is(err, reviewer.ErrUnknown) {
@@ -400,7 +410,10 @@ func TestErrorLines(t *testing.T) {
 		"a page for a list": {"Comments", page, " — check --repo and --pr"},
 		"a proxy's page":    {"Reviews", status(502, "<html>\nBad Gateway"), "reading the reviews of alice/shop#42: the server answered 502: status 502 — run the job again; if it happens again, the server's log says why"},
 		"words in lines":    {"Diff", status(500, `{"message":"a\nb\tc"}`), "reading the diff of alice/shop#42: the server answered 500: a b c — run the job again; if it happens again, the server's log says why"},
-		"hostile words":     {"Diff", status(500, `{"message":"\n::warning::a\u001b[31m##[add-path]/tmp \u202egnp.exe"}`), "the server answered 500: : :warning::a[31m## [add-path]/tmp gnp.exe — run the job again; if it happens again, the server's log says why"},
+		"hostile words": {
+			"Diff", status(500, `{"message":"\n::warning::a\u001b[31m##[add-path]/tmp \u202egnp.exe"}`),
+			"the server answered 500: : :warning::a[31m## [add-path]/tmp gnp.exe — run the job again; if it happens again, the server's log says why",
+		},
 		"not JSON":          {"Timeline", status(200, "<html>"), "answered is no Gitea answer: the answer is not the JSON expected: invalid character '<' looking for beginning of value — check --server (GITHUB_SERVER_URL) and any proxy before it"},
 		"a user without id": {"Account", status(200, `{}`), "answered is no Gitea answer: the answer names no user — check --server (GITHUB_SERVER_URL) and any proxy before it"},
 		"a pull without":    {"Pull", status(200, `{"number":42}`), "answered is no Gitea answer: the answer names no head commit — check --server (GITHUB_SERVER_URL) and any proxy before it"},

@@ -126,7 +126,8 @@ func TestEveryRequestTimesEveryFault(t *testing.T) {
 					t.Errorf("ErrUnknown is %v: %v", got, err)
 				}
 				switch n := sent(); {
-				case c.method != http.MethodGet && n > want.requests, c.method == http.MethodGet && f.passes && f.answer != nil && n < 2:
+				case c.method != http.MethodGet && n > want.requests, c.method == http.MethodGet && f.passes && f.answer != nil &&
+					n < 2:
 					t.Errorf("%d requests", n)
 				}
 			})

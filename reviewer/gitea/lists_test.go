@@ -150,32 +150,46 @@ func TestReviewsAreReadToTheEnd(t *testing.T) {
 		want     []int64
 		requests int
 	}{
-		"none":                        {list{items: nil, size: 50, total: 0}, nil, 1},
-		"less than a page":            {list{items: reviews(30), size: 50, total: 30}, numbers(30), 1},
-		"a page":                      {list{items: reviews(50), size: 50, total: 50}, numbers(50), 1},
-		"a page and one":              {list{items: reviews(51), size: 50, total: 51}, numbers(51), 2},
-		"a thousand":                  {list{items: reviews(1000), size: 50, total: 1000}, numbers(1000), 20},
-		"smaller pages":               {list{items: reviews(100), size: 30, total: 100}, numbers(100), 4},
-		"larger pages asked for":      {list{items: reviews(100), size: 100, total: 100}, numbers(100), 2},
-		"hidden on the first page":    {list{items: reviews(120, 7, 8), size: 50, total: 120}, numbers(120, 7, 8), 3},
-		"hidden on the last page":     {list{items: reviews(120, 119, 120), size: 50, total: 120}, numbers(120, 119, 120), 3},
-		"hidden in the middle":        {list{items: reviews(150, 60, 61, 62), size: 50, total: 150}, numbers(150, 60, 61, 62), 3},
-		"a page of hidden ones":       {list{items: reviews(150, upTo(100)[50:]...), size: 50, total: 150}, numbers(150, upTo(100)[50:]...), 3},
-		"nothing but hidden ones":     {list{items: reviews(3, 1, 2, 3), size: 50, total: 3, limit: 50}, nil, 2},
-		"hidden on smaller pages":     {list{items: reviews(40, 40), size: 30, total: 40}, numbers(39), 2},
-		"an empty page goes first":    {list{items: reviews(53, upTo(51)...), size: 50, total: 53, limit: 50}, numbers(53, upTo(51)...), 3},
-		"nearly empty pages":          {list{items: reviews(200, upTo(190)[1:]...), size: 50, total: 200, limit: 50}, numbers(200, upTo(190)[1:]...), 5},
-		"empty pages of unknown size": {list{items: reviews(53, upTo(51)...), size: 10, total: 53}, numbers(53, upTo(51)...), 54},
-		"small empty pages":           {list{items: reviews(53, upTo(51)...), size: 10, total: 53, limit: 10}, numbers(53, upTo(51)...), 7},
-		"no total":                    {list{items: reviews(120), size: 50, total: -1}, numbers(120), 4},
-		"no total, smaller pages":     {list{items: reviews(45), size: 30, total: -1}, numbers(45), 3},
-		"no total, nothing":           {list{items: nil, size: 50, total: -1}, nil, 1},
-		"everything at once":          {list{items: reviews(120), size: 30, total: 120, noPages: true}, numbers(120), 1},
-		"everything, one hidden":      {list{items: reviews(120, 5), size: 30, total: 120, noPages: true}, numbers(120, 5), 1},
-		"everything, however asked":   {list{items: reviews(120), total: -1, endless: true}, numbers(120), 2},
-		"everything, too large":       {list{items: reviews(120), total: 121, endless: true}, numbers(120), 1},
-		"pages that overlap":          {list{items: reviews(140), size: 50, total: 144, overlap: 2}, numbers(140), 3},
-		"overlap, without its total":  {list{items: reviews(140), size: 50, total: -1, overlap: 2}, numbers(140), 4},
+		"none":                     {list{items: nil, size: 50, total: 0}, nil, 1},
+		"less than a page":         {list{items: reviews(30), size: 50, total: 30}, numbers(30), 1},
+		"a page":                   {list{items: reviews(50), size: 50, total: 50}, numbers(50), 1},
+		"a page and one":           {list{items: reviews(51), size: 50, total: 51}, numbers(51), 2},
+		"a thousand":               {list{items: reviews(1000), size: 50, total: 1000}, numbers(1000), 20},
+		"smaller pages":            {list{items: reviews(100), size: 30, total: 100}, numbers(100), 4},
+		"larger pages asked for":   {list{items: reviews(100), size: 100, total: 100}, numbers(100), 2},
+		"hidden on the first page": {list{items: reviews(120, 7, 8), size: 50, total: 120}, numbers(120, 7, 8), 3},
+		"hidden on the last page":  {list{items: reviews(120, 119, 120), size: 50, total: 120}, numbers(120, 119, 120), 3},
+		"hidden in the middle": {
+			list{items: reviews(150, 60, 61, 62), size: 50, total: 150}, numbers(150, 60, 61, 62), 3,
+		},
+		"a page of hidden ones": {
+			list{items: reviews(150, upTo(100)[50:]...), size: 50, total: 150}, numbers(150, upTo(100)[50:]...), 3,
+		},
+		"nothing but hidden ones": {list{items: reviews(3, 1, 2, 3), size: 50, total: 3, limit: 50}, nil, 2},
+		"hidden on smaller pages": {list{items: reviews(40, 40), size: 30, total: 40}, numbers(39), 2},
+		"an empty page goes first": {
+			list{items: reviews(53, upTo(51)...), size: 50, total: 53, limit: 50}, numbers(53, upTo(51)...), 3,
+		},
+		"nearly empty pages": {
+			list{items: reviews(200, upTo(190)[1:]...), size: 50, total: 200, limit: 50}, numbers(200, upTo(190)[1:]...), 5,
+		},
+		"empty pages of unknown size": {
+			list{items: reviews(53, upTo(51)...), size: 10, total: 53}, numbers(53, upTo(51)...), 54,
+		},
+		"small empty pages": {
+			list{items: reviews(53, upTo(51)...), size: 10, total: 53, limit: 10}, numbers(53, upTo(51)...), 7,
+		},
+		"no total":                {list{items: reviews(120), size: 50, total: -1}, numbers(120), 4},
+		"no total, smaller pages": {list{items: reviews(45), size: 30, total: -1}, numbers(45), 3},
+		"no total, nothing":       {list{items: nil, size: 50, total: -1}, nil, 1},
+		"everything at once":      {list{items: reviews(120), size: 30, total: 120, noPages: true}, numbers(120), 1},
+		"everything, one hidden": {
+			list{items: reviews(120, 5), size: 30, total: 120, noPages: true}, numbers(120, 5), 1,
+		},
+		"everything, however asked":  {list{items: reviews(120), total: -1, endless: true}, numbers(120), 2},
+		"everything, too large":      {list{items: reviews(120), total: 121, endless: true}, numbers(120), 1},
+		"pages that overlap":         {list{items: reviews(140), size: 50, total: 144, overlap: 2}, numbers(140), 3},
+		"overlap, without its total": {list{items: reviews(140), size: 50, total: -1, overlap: 2}, numbers(140), 4},
 	} {
 		f := newFake(t, tt.list.ServeHTTP)
 		rows, err := f.client().Reviews(t.Context())
@@ -570,7 +584,8 @@ func TestTimelineGoesOnForTheReviewsEntries(t *testing.T) {
 	}
 	pattern += strings.Repeat("h", 600) + "v"
 	f = newFake(t, list{items: entries(pattern), size: 50, total: -1}.ServeHTTP)
-	if got, err = f.client().Timeline(t.Context(), time.Time{}, row(754)); err != nil || len(got) != 23 || len(f.requests()) != 9 {
+	if got, err = f.client().Timeline(t.Context(), time.Time{}, row(754)); err != nil || len(got) != 23 ||
+		len(f.requests()) != 9 {
 		t.Errorf("%d entries and %v with %d requests, want the first 23 with 9", len(got), err, len(f.requests()))
 	}
 	if got, err = f.client().Timeline(t.Context(), time.Unix(2000, 0), row(153)); err != nil || len(f.requests()) != 10 {

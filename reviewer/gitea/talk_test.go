@@ -201,13 +201,22 @@ func TestStatusesOfOddServers(t *testing.T) {
 			}
 			statusPages(commit, first)(w, r)
 		}, []reviewer.Status{one}, nil, "", 2},
-		"Forgejo, none":    {status(http.StatusOK, pastTheLast), nil, nil, "", 1},
-		"one of no commit": {statusPages("", first), nil, nil, "answered is no Gitea answer: the answer names no commit — check --server (GITHUB_SERVER_URL) and any proxy before it", 1},
-		"no sha":           {status(http.StatusOK, `{"statuses":null}`), nil, nil, "answered is no Gitea answer: the answer names no commit — check --server (GITHUB_SERVER_URL) and any proxy before it", 1},
-		"nothing":          {status(http.StatusOK, ``), nil, nil, "and any proxy before it", 1},
-		"204":              {status(http.StatusNoContent, ``), nil, nil, "and any proxy before it", 1},
-		"a page":           {status(http.StatusOK, "<html>"), nil, nil, "and any proxy before it", 1},
-		"no such commit":   {status(http.StatusNotFound, plainGone), nil, reviewer.ErrNoCommit, ": no such commit — run the job again: the branch was rewritten meanwhile", 2},
+		"Forgejo, none": {status(http.StatusOK, pastTheLast), nil, nil, "", 1},
+		"one of no commit": {
+			statusPages("", first), nil, nil,
+			"answered is no Gitea answer: the answer names no commit — check --server (GITHUB_SERVER_URL) and any proxy before it", 1,
+		},
+		"no sha": {
+			status(http.StatusOK, `{"statuses":null}`), nil, nil,
+			"answered is no Gitea answer: the answer names no commit — check --server (GITHUB_SERVER_URL) and any proxy before it", 1,
+		},
+		"nothing": {status(http.StatusOK, ``), nil, nil, "and any proxy before it", 1},
+		"204":     {status(http.StatusNoContent, ``), nil, nil, "and any proxy before it", 1},
+		"a page":  {status(http.StatusOK, "<html>"), nil, nil, "and any proxy before it", 1},
+		"no such commit": {
+			status(http.StatusNotFound, plainGone), nil, reviewer.ErrNoCommit,
+			": no such commit — run the job again: the branch was rewritten meanwhile", 2,
+		},
 		"one without end": {func(w http.ResponseWriter, r *http.Request) {
 			turn++
 			fmt.Fprintf(w, `{"sha":%q,"statuses":[{"id":%d,"status":"success","context":"c%[2]d"}]}`, commit, turn)

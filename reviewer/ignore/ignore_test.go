@@ -184,7 +184,8 @@ func TestOrder(t *testing.T) {
 // operator has named.
 func TestNoNameHides(t *testing.T) {
 	for _, path := range []string{
-		"src/auth_generated.js", "gradlew", "lib/vendor/x.js", "a.min.js", "go.sum", "package-lock.json", "node_modules/x.js", "x.pb.go", "a.js.map",
+		"src/auth_generated.js", "gradlew", "lib/vendor/x.js", "a.min.js", "go.sum", "package-lock.json", "node_modules/x.js",
+		"x.pb.go", "a.js.map",
 	} {
 		for _, r := range []Rules{{}, mustNew(t, []string{"*.svg", "!x"}, "*.svg linguist-generated")} {
 			if why := r.Why(path); why != "" || r.Asked(path) {
@@ -218,15 +219,18 @@ func TestAsked(t *testing.T) {
 // The glob that a review proposes for a file leaves out that file, and nothing beside it.
 func TestLine(t *testing.T) {
 	for path, want := range map[string]string{
-		"a.bin": "/a.bin", "x/y z.bin": "/x/y z.bin", "[a]*{b,c}?.bin": `/\[a\]\*\{b,c\}\?.bin`, `a\b`: `/a\\b`, "!a": "/!a", "#a": "/#a", "a ": "/a?",
-		"ä.bin": "/ä.bin", "\xff.bin": "/?.bin", "a\nb": "/a?b", "a\u202eb": "/a?b", "it's": "/it's", strings.Repeat("x", 2000): "",
+		"a.bin": "/a.bin", "x/y z.bin": "/x/y z.bin", "[a]*{b,c}?.bin": `/\[a\]\*\{b,c\}\?.bin`, `a\b`: `/a\\b`, "!a": "/!a",
+		"#a": "/#a", "a ": "/a?",
+		"ä.bin": "/ä.bin", "\xff.bin": "/?.bin", "a\nb": "/a?b", "a\u202eb": "/a?b", "it's": "/it's",
+		strings.Repeat("x", 2000): "",
 	} {
 		if got := Line(path); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		path := strings.Trim(rapid.OneOf(genPath, rapid.StringN(1, 9, 30), rapid.StringMatching(`[ab\[\]{},*?\\!# \xff-]{1,6}`)).Draw(t, "path"), "/")
+		path := strings.Trim(rapid.OneOf(genPath, rapid.StringN(1, 9, 30),
+			rapid.StringMatching(`[ab\[\]{},*?\\!# \xff-]{1,6}`)).Draw(t, "path"), "/")
 		line := Line(path)
 		if strings.Contains(path, "//") || line == "" {
 			return

@@ -107,55 +107,97 @@ func TestClassify(t *testing.T) {
 		why               string // a part of it
 		shows             string // what the model sees
 	}{
-		"source":                     {change: change{path: "a.go", after: text(evil)}, shows: evil},
-		"named as generated":         {change: change{path: "src/auth_generated.js", after: text(evil)}, shows: evil},
-		"named as a wrapper":         {change: change{path: "gradlew", after: text(evil)}, shows: evil},
-		"in a vendored folder":       {change: change{path: "lib/vendor/x.js", after: text(evil)}, shows: evil},
-		"named as minified":          {change: change{path: "z.min.js", after: text(evil)}, shows: evil},
-		"a header in a new file":     {change: change{path: "x.pb.go", after: text(gen + evil)}, shows: evil},
-		"a header that is new":       {change: change{path: "x.pb.go", before: text("x\n"), after: text(gen + evil)}, shows: evil},
-		"a header that goes":         {change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(evil)}, shows: evil},
-		"generated in the base":      {change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil)}, fate: Unread, why: "generated"},
-		"the same, asked for":        {change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil)}, attributes: "*.pb.go -linguist-generated", shows: evil},
-		"the same, base unknown":     {change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil), unknown: true}, shows: evil},
-		"a header, but not the name": {change: change{path: "x.go", before: text(gen + "x\n"), after: text(gen + evil)}, shows: evil},
-		"long lines":                 {change: change{path: "a.js", after: text(long)}, fate: Unread, why: "minified"},
-		"long lines, asked for":      {change: change{path: "a.min.js", after: text(long)}, globs: "!*.min.js", shows: "a=1;a=1;"},
-		"a long line and code":       {change: change{path: "a.js", after: text(long + "\n" + strings.Repeat(evil, 100))}, shows: evil},
-		"hidden by the base":         {change: change{path: "gen/a.js", after: text(evil)}, attributes: "gen/** linguist-generated", fate: LeftOut, why: ".gitattributes"},
-		"hidden by the operator":     {change: change{path: "a.jar", after: elf}, globs: "*.jar", fate: LeftOut, why: "--ignore *.jar"},
+		"source":                 {change: change{path: "a.go", after: text(evil)}, shows: evil},
+		"named as generated":     {change: change{path: "src/auth_generated.js", after: text(evil)}, shows: evil},
+		"named as a wrapper":     {change: change{path: "gradlew", after: text(evil)}, shows: evil},
+		"in a vendored folder":   {change: change{path: "lib/vendor/x.js", after: text(evil)}, shows: evil},
+		"named as minified":      {change: change{path: "z.min.js", after: text(evil)}, shows: evil},
+		"a header in a new file": {change: change{path: "x.pb.go", after: text(gen + evil)}, shows: evil},
+		"a header that is new": {
+			change: change{path: "x.pb.go", before: text("x\n"), after: text(gen + evil)}, shows: evil,
+		},
+		"a header that goes": {
+			change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(evil)}, shows: evil,
+		},
+		"generated in the base": {
+			change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil)}, fate: Unread, why: "generated",
+		},
+		"the same, asked for": {
+			change:     change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil)},
+			attributes: "*.pb.go -linguist-generated", shows: evil,
+		},
+		"the same, base unknown": {
+			change: change{path: "x.pb.go", before: text(gen + "x\n"), after: text(gen + evil), unknown: true}, shows: evil,
+		},
+		"a header, but not the name": {
+			change: change{path: "x.go", before: text(gen + "x\n"), after: text(gen + evil)}, shows: evil,
+		},
+		"long lines": {change: change{path: "a.js", after: text(long)}, fate: Unread, why: "minified"},
+		"long lines, asked for": {
+			change: change{path: "a.min.js", after: text(long)}, globs: "!*.min.js", shows: "a=1;a=1;",
+		},
+		"a long line and code": {
+			change: change{path: "a.js", after: text(long + "\n" + strings.Repeat(evil, 100))}, shows: evil,
+		},
+		"hidden by the base": {
+			change: change{path: "gen/a.js", after: text(evil)}, attributes: "gen/** linguist-generated", fate: LeftOut,
+			why: ".gitattributes",
+		},
+		"hidden by the operator": {
+			change: change{path: "a.jar", after: elf}, globs: "*.jar", fate: LeftOut, why: "--ignore *.jar",
+		},
 
-		"a NUL in a comment":   {change: change{path: "a.js", after: text("// \x00\n" + evil)}, shows: evil},
-		"a NUL that was there": {change: change{path: "a.js", before: text("// \x00\nold()\n"), after: text("// \x00\n" + evil)}, shows: "- old()"},
-		"UTF-16":               {change: change{path: "a.ps1", after: encode16(evil)}, shows: evil},
-		"UTF-16 that changed":  {change: change{path: "a.ps1", before: encode16("one\ntwo\n"), after: encode16("one\n" + evil)}, shows: evil},
-		"UTF-16, not read":     {change: change{path: "a.ps1", after: encode16(evil), unknown: true}, fate: Unread, why: "more than 30 files"},
+		"a NUL in a comment": {change: change{path: "a.js", after: text("// \x00\n" + evil)}, shows: evil},
+		"a NUL that was there": {
+			change: change{path: "a.js", before: text("// \x00\nold()\n"), after: text("// \x00\n" + evil)}, shows: "- old()",
+		},
+		"UTF-16": {change: change{path: "a.ps1", after: encode16(evil)}, shows: evil},
+		"UTF-16 that changed": {
+			change: change{path: "a.ps1", before: encode16("one\ntwo\n"), after: encode16("one\n" + evil)}, shows: evil,
+		},
+		"UTF-16, not read": {
+			change: change{path: "a.ps1", after: encode16(evil), unknown: true}, fate: Unread, why: "more than 30 files",
+		},
 		"text that was binary": {change: change{path: "a.js", before: elf, after: text(evil)}, shows: evil},
 		"binary that was text": {change: change{path: "a.js", before: text(evil), after: elf}, fate: Unread, why: "binary"},
 		"a program":            {change: change{path: "tool", after: elf}, fate: Unread, why: "binary"},
 		"a program deleted":    {change: change{path: "tool", before: elf}, shows: "status: deleted"},
 		"a script named .png":  {change: change{path: "a.png", after: text("#\x00\n" + evil)}, shows: evil},
 
-		"a submodule":              {change: change{path: "lib", after: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, fate: Unread, why: "submodule"},
-		"a submodule left out":     {change: change{path: "lib", after: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, globs: "/lib", fate: LeftOut},
-		"a submodule's last":       {change: change{path: "lib", before: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, shows: "deleted"},
-		"a link":                   {change: change{path: "a", after: text("/etc/passwd"), mode: diff.ModeSymlink}, shows: "/etc/passwd"},
+		"a submodule": {
+			change: change{path: "lib", after: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, fate: Unread,
+			why: "submodule",
+		},
+		"a submodule left out": {
+			change: change{path: "lib", after: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, globs: "/lib",
+			fate: LeftOut,
+		},
+		"a submodule's last": {
+			change: change{path: "lib", before: text("Subproject commit 1\n"), mode: diff.ModeSubmodule}, shows: "deleted",
+		},
+		"a link": {
+			change: change{path: "a", after: text("/etc/passwd"), mode: diff.ModeSymlink}, shows: "/etc/passwd",
+		},
 		"an LFS pointer":           {change: change{path: "a.bin", after: text(lfs)}, fate: Unread, why: "LFS"},
 		"an LFS pointer that went": {change: change{path: "a.bin", before: text(lfs), after: text(evil)}, shows: evil},
 		"code below a pointer":     {change: change{path: "a.sh", after: text(lfs + evil)}, shows: evil},
 		"code above a pointer":     {change: change{path: "a.sh", after: text(evil + lfs)}, shows: evil},
 
 		"renamed from where nothing is read": {
-			change: change{path: ".gitea/workflows/x.yml", from: "gen/x.yml", before: text(evil), after: text(evil)}, globs: "gen/", shows: evil,
+			change: change{path: ".gitea/workflows/x.yml", from: "gen/x.yml", before: text(evil), after: text(evil)},
+			globs:  "gen/", shows: evil,
 		},
 		"the same, not read": {
-			change: change{path: "x.yml", from: "gen/x.yml", before: text(evil), after: text(evil), unknown: true}, globs: "gen/", fate: Unread, why: "never have been reviewed",
+			change: change{path: "x.yml", from: "gen/x.yml", before: text(evil), after: text(evil), unknown: true},
+			globs:  "gen/", fate: Unread, why: "never have been reviewed",
 		},
 		"a pointer renamed from there": {
-			change: change{path: "x.bin", from: "gen/x.bin", before: text(lfs), after: text(lfs)}, globs: "gen/", fate: Unread, why: "LFS",
+			change: change{path: "x.bin", from: "gen/x.bin", before: text(lfs), after: text(lfs)}, globs: "gen/", fate: Unread,
+			why: "LFS",
 		},
 		"minified, renamed from there": {
-			change: change{path: "x.js", from: "gen/x.js", before: text(long), after: text(long)}, globs: "gen/", fate: Unread, why: "minified",
+			change: change{path: "x.js", from: "gen/x.js", before: text(long), after: text(long)}, globs: "gen/", fate: Unread,
+			why: "minified",
 		},
 		"renamed": {change: change{path: "b", from: "a", before: text(evil), after: text(evil)}, shows: "renamed from a"},
 	} {
@@ -193,7 +235,8 @@ func TestOneFileAmongMany(t *testing.T) {
 	if last := files[105]; last.Fate != Shown || !strings.Contains(last.Render(), "evil.example") {
 		t.Errorf("%d\n%s", last.Fate, last.Render())
 	}
-	if files[0].Fate != Unread || len(files[0].Render()) > 200 || !strings.Contains(files[0].Render(), "note: not shown: minified") {
+	if files[0].Fate != Unread || len(files[0].Render()) > 200 ||
+		!strings.Contains(files[0].Render(), "note: not shown: minified") {
 		t.Errorf("%d\n%.300s", files[0].Fate, files[0].Render())
 	}
 }
@@ -202,7 +245,8 @@ func TestOneFileAmongMany(t *testing.T) {
 func TestBulk(t *testing.T) {
 	var changes []change
 	for i := range 40 {
-		changes = append(changes, change{path: fmt.Sprintf("third_party/lib/%d.c", i), after: text(strings.Repeat("int x;\n", 100))})
+		changes = append(changes,
+			change{path: fmt.Sprintf("third_party/lib/%d.c", i), after: text(strings.Repeat("int x;\n", 100))})
 	}
 	changes = append(changes, change{path: "a.c", after: text(evil)}, change{path: "x_generated.c", after: text(evil)})
 	for i, f := range classify(base(t, "", ""), changes...) {
@@ -258,12 +302,14 @@ func pictures(t testing.TB) map[string][]byte {
 	icon = append(icon, p.Bytes()...)
 	web := append(text("RIFF\x00\x00\x00\x00WEBPVP8L\x06\x00\x00\x00"), 0x2f, 0, 0, 0, 0, 7)
 	binary.LittleEndian.PutUint32(web[4:], uint32(len(web)-8))
-	font := append(text("\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00"+"glyf"+"\x00\x00\x00\x00"+"\x00\x00\x00\x1c"+"\x00\x00\x00\x08"), make([]byte, 8)...)
+	font := append(text("\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00"+"glyf"+"\x00\x00\x00\x00"+"\x00\x00\x00\x1c"+
+		"\x00\x00\x00\x08"), make([]byte, 8)...)
 	packed := append(text("wOF2\x00\x01\x00\x00\x00\x00\x00\x00"), make([]byte, 60)...)
 	binary.BigEndian.PutUint32(packed[8:], uint32(len(packed)))
 	still := text("\x00\x00\x00\x10ftypavif\x00\x00\x00\x00" + "\x00\x00\x00\x0cmdat\x00\x01\x02\x03")
 	return map[string][]byte{
-		"a.png": p.Bytes(), "a.gif": g.Bytes(), "a.jpg": j.Bytes(), "A.JPEG": j.Bytes(), "a.bmp": bitmap, "a.ico": icon, "a.webp": web, "a.ttf": font,
+		"a.png": p.Bytes(), "a.gif": g.Bytes(), "a.jpg": j.Bytes(), "A.JPEG": j.Bytes(), "a.bmp": bitmap, "a.ico": icon,
+		"a.webp": web, "a.ttf": font,
 		"a.woff2": packed, "a.avif": still,
 	}
 }
@@ -294,9 +340,11 @@ func TestPictures(t *testing.T) {
 	}
 	data := pictures(t)
 	for name, trick := range map[string][]byte{
-		"script.gif":  slices.Concat(data["a.gif"][:len(data["a.gif"])-1], text("\x21\xfe\x0f*/fetch(evil)/*\x00\x3b")),
-		"comment.jpg": slices.Concat(data["a.jpg"][:2], text("\xff\xfe\x00\x22<?php system($_GET['c']);     ?>"), data["a.jpg"][2:]),
-		"text.bmp":    slices.Concat(text("BM\xc6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00"), make([]byte, 40), text(strings.Repeat(evil, 3)[:144])),
+		"script.gif": slices.Concat(data["a.gif"][:len(data["a.gif"])-1], text("\x21\xfe\x0f*/fetch(evil)/*\x00\x3b")),
+		"comment.jpg": slices.Concat(data["a.jpg"][:2], text("\xff\xfe\x00\x22<?php system($_GET['c']);     ?>"),
+			data["a.jpg"][2:]),
+		"text.bmp": slices.Concat(text("BM\xc6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00"), make([]byte, 40),
+			text(strings.Repeat(evil, 3)[:144])),
 	} {
 		if f := classify(b, change{path: name, after: trick})[0]; f.Fate != Unread {
 			t.Errorf("%s: %d, %s", name, f.Fate, f.Why)
@@ -317,25 +365,61 @@ func TestLockFiles(t *testing.T) {
 		path, before, after string
 		shown               []string // the added lines that the model sees; none: left out
 	}{
-		"a version":           {"package-lock.json", npm, bumped, nil},
-		"another host":        {"package-lock.json", npm, strings.ReplaceAll(bumped, "registry.npmjs.org", "evil.example"), []string{`"resolved": "https://evil.example/lodash/-/lodash-4.17.21.tgz",`}},
-		"another package":     {"package-lock.json", npm, strings.ReplaceAll(npm, "org/lodash/-/lodash-4", "org/evil/-/evil-4"), []string{`"resolved": "https://registry.npmjs.org/evil/-/evil-4.17.20.tgz",`}},
-		"a new package":       {"package-lock.json", npm, npm + strings.ReplaceAll(npm, "lodash", "left-pad"), []string{`left-pad-4.17.20.tgz`}},
-		"escapes":             {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org", `\u0068\u0074\u0074\u0070\u0073\u003a\u002f\u002fevil\u002eexample`), []string{`\u0068`}},
-		"a network path":      {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz", `\\evil`), []string{`\\evil`}},
-		"a path":              {"web/package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/", "file:../evil/"), []string{`file:../evil/`}},
-		"git":                 {"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz", "git+ssh://git@github.com/e/l.git#0a1b"), []string{`git+ssh://`}},
-		"the commit of a git": {"yarn.lock", "  resolved \"https://github.com/e/l.git#" + strings.Repeat("a", 40) + "\"\n", "  resolved \"https://github.com/e/l.git#" + strings.Repeat("b", 40) + "\"\n", []string{"bbbb"}},
-		"an alias":            {"yarn.lock", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.20\"\n", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:evil@4.17.20\"\n", []string{"npm:evil@4.17.20"}},
-		"berry's version":     {"yarn.lock", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.20\"\n", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.21\"\n", nil},
-		"a known module":      {"go.sum", sums, sums + strings.ReplaceAll(sums, "v1.2.3", "v1.3.0"), nil},
-		"a new module":        {"go.sum", sums, sums + strings.ReplaceAll(sums, "a/b", "evil/b"), []string{"github.com/evil/b v1.2.3 h1:", "github.com/evil/b v1.2.3/go.mod"}},
-		"another owner":       {"package-lock.json", "  \"owner\": \"good\",\n", "  \"owner\": \"evil\"\n", []string{`"owner": "evil"`}},
-		"fewer":               {"go.sum", sums + "x.org/y v1.0.0 h1:z=\n", sums, nil},
-		"a first one":         {"go.sum", "", sums, []string{"github.com/a/b v1.2.3 h1:", "v1.2.3/go.mod"}},
-		"no manifest":         {"sub/go.sum", sums, sums + strings.ReplaceAll(sums, "v1.2.3", "v1.3.0"), []string{"v1.3.0 h1:", "v1.3.0/go.mod"}},
-		"no lock file":        {"go.sum.md", sums, sums + "evil\n", []string{"evil"}},
-		"in capitals":         {"GO.SUM", sums, sums + "evil\n", []string{"evil"}},
+		"a version": {"package-lock.json", npm, bumped, nil},
+		"another host": {
+			"package-lock.json", npm, strings.ReplaceAll(bumped, "registry.npmjs.org", "evil.example"),
+			[]string{`"resolved": "https://evil.example/lodash/-/lodash-4.17.21.tgz",`},
+		},
+		"another package": {
+			"package-lock.json", npm, strings.ReplaceAll(npm, "org/lodash/-/lodash-4", "org/evil/-/evil-4"),
+			[]string{`"resolved": "https://registry.npmjs.org/evil/-/evil-4.17.20.tgz",`},
+		},
+		"a new package": {
+			"package-lock.json", npm, npm + strings.ReplaceAll(npm, "lodash", "left-pad"), []string{`left-pad-4.17.20.tgz`},
+		},
+		"escapes": {
+			"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org",
+				`\u0068\u0074\u0074\u0070\u0073\u003a\u002f\u002fevil\u002eexample`), []string{`\u0068`},
+		},
+		"a network path": {
+			"package-lock.json", npm,
+			strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz", `\\evil`), []string{`\\evil`},
+		},
+		"a path": {
+			"web/package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/", "file:../evil/"),
+			[]string{`file:../evil/`},
+		},
+		"git": {
+			"package-lock.json", npm, strings.ReplaceAll(npm, "https://registry.npmjs.org/lodash/-/lodash-4.17.20.tgz",
+				"git+ssh://git@github.com/e/l.git#0a1b"), []string{`git+ssh://`},
+		},
+		"the commit of a git": {
+			"yarn.lock", "  resolved \"https://github.com/e/l.git#" + strings.Repeat("a", 40) + "\"\n",
+			"  resolved \"https://github.com/e/l.git#" + strings.Repeat("b", 40) + "\"\n", []string{"bbbb"},
+		},
+		"an alias": {
+			"yarn.lock", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.20\"\n",
+			"\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:evil@4.17.20\"\n", []string{"npm:evil@4.17.20"},
+		},
+		"berry's version": {
+			"yarn.lock", "\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.20\"\n",
+			"\"lodash@npm:^4.17.0\":\n  resolution: \"lodash@npm:4.17.21\"\n", nil,
+		},
+		"a known module": {"go.sum", sums, sums + strings.ReplaceAll(sums, "v1.2.3", "v1.3.0"), nil},
+		"a new module": {
+			"go.sum", sums, sums + strings.ReplaceAll(sums, "a/b", "evil/b"),
+			[]string{"github.com/evil/b v1.2.3 h1:", "github.com/evil/b v1.2.3/go.mod"},
+		},
+		"another owner": {
+			"package-lock.json", "  \"owner\": \"good\",\n", "  \"owner\": \"evil\"\n", []string{`"owner": "evil"`},
+		},
+		"fewer":       {"go.sum", sums + "x.org/y v1.0.0 h1:z=\n", sums, nil},
+		"a first one": {"go.sum", "", sums, []string{"github.com/a/b v1.2.3 h1:", "v1.2.3/go.mod"}},
+		"no manifest": {
+			"sub/go.sum", sums, sums + strings.ReplaceAll(sums, "v1.2.3", "v1.3.0"), []string{"v1.3.0 h1:", "v1.3.0/go.mod"},
+		},
+		"no lock file": {"go.sum.md", sums, sums + "evil\n", []string{"evil"}},
+		"in capitals":  {"GO.SUM", sums, sums + "evil\n", []string{"evil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ch := change{path: c.path, before: text(c.before), after: text(c.after)}
@@ -383,7 +467,8 @@ func TestLockFiles(t *testing.T) {
 // Hunks of lock files are sound: their parts are in order, and budgets may split them.
 func TestHunksOfLockFiles(t *testing.T) {
 	before := text("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n")
-	after := text("a\nhttps://one.example/x\nplain\nhttps://two.example/x\nhttps://three.example/x\nb\nc\nd\ne\nf\ng\nh\ni\nj\nhttps://four.example/x\n")
+	after := text(
+		"a\nhttps://one.example/x\nplain\nhttps://two.example/x\nhttps://three.example/x\nb\nc\nd\ne\nf\ng\nh\ni\nj\nhttps://four.example/x\n")
 	f := classify(base(t, "", ""), change{path: "go.sum", before: before, after: after})[0]
 	var got []string
 	for _, h := range f.Hunks {
@@ -410,11 +495,13 @@ func TestLinearTime(t *testing.T) {
 	start := time.Now()
 	for _, unit := range []string{"a.", "a/", "https:", "@", "a@b:", "../", "0.", `\`, "-1.", "a\n", "https://a.b/c\n", "/"} {
 		s := text(strings.Repeat(unit, 1<<20/len(unit)))
-		classify(base(t, "", ""), change{path: "go.sum", before: s, after: append(slices.Clone(s), "\nx"...)}, change{path: "a.png", after: append(s, 0)})
+		classify(base(t, "", ""), change{path: "go.sum", before: s, after: append(slices.Clone(s), "\nx"...)},
+			change{path: "a.png", after: append(s, 0)})
 	}
 	for name, data := range pictures(t) {
 		for i := range data { // cut anywhere, and with any length: no panic
-			classify(base(t, "", ""), change{path: name, after: append(slices.Clone(data[:i]), 0)}, change{path: name, after: slices.Concat(data[:i], text("\xff\xff\xff\xff\x00"), data[i:])})
+			classify(base(t, "", ""), change{path: name, after: append(slices.Clone(data[:i]), 0)},
+				change{path: name, after: slices.Concat(data[:i], text("\xff\xff\xff\xff\x00"), data[i:])})
 		}
 	}
 	if took := time.Since(start); took > 60*time.Second {

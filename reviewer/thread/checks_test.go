@@ -56,7 +56,8 @@ func TestSumUp(t *testing.T) {
 	} {
 		got, notPassed := SumUp(contexts(tt.statuses), tt.named, tt.protected)
 		if got != tt.want || strings.Join(notPassed, ", ") != tt.notPassed || notPassed == nil {
-			t.Errorf("%q, named %q, protected %q: %s, %q; want %s, %q", tt.statuses, tt.named, tt.protected, got, notPassed, tt.want, tt.notPassed)
+			t.Errorf("%q, named %q, protected %q: %s, %q; want %s, %q", tt.statuses, tt.named, tt.protected, got, notPassed,
+				tt.want, tt.notPassed)
 		}
 	}
 }

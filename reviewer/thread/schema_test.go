@@ -62,7 +62,8 @@ var (
 
 	fullList = List{
 		Repo: "o/r", PR: 7, URL: "https://forge.example/o/r/pulls/7", Head: strings.Repeat("0a", 20), Phase: Fixing, Incomplete: true, Total: 9, Unresolved: 8,
-		Selected: 7, Scan: Scan{strings.Repeat("0a", 20), 7, false}, Threads: []Thread{fullThread, leastThread}, Triage: &Tally{1, 2, 3, 4, 5, 6}, Notes: []string{"a note"},
+		Selected: 7, Scan: Scan{strings.Repeat("0a", 20), 7, false}, Threads: []Thread{fullThread, leastThread},
+		Triage: &Tally{1, 2, 3, 4, 5, 6}, Notes: []string{"a note"},
 	}
 	fullJudgement = Judgement{
 		ThreadID: ID{1, 2}, Classification: NeedsHuman, Confidence: 0.25, Reason: "r", RecommendedAction: "a", FilesToInspect: []string{"a.go"},

@@ -25,7 +25,8 @@ const (
 )
 
 func triageOf(judgements ...string) string {
-	return fmt.Sprintf(`{"scan":{"head":"%040d","count":%d,"complete":true},"threads":[`, 0, len(judgements)) + strings.Join(judgements, ",") + `]}`
+	return fmt.Sprintf(`{"scan":{"head":"%040d","count":%d,"complete":true},"threads":[`, 0, len(judgements)) +
+		strings.Join(judgements, ",") + `]}`
 }
 func settleOf(items ...string) string { return `{"items":[` + strings.Join(items, ",") + `]}` }
 
@@ -87,19 +88,38 @@ var badTriages = map[string]struct {
 	"threads null":     {`{"threads":null}`, []string{"$.scan: is required", "$.threads: null is not a list"}},
 	"threads object":   {`{"threads":{}}`, []string{"$.scan: is required", "$.threads: an object is not a list"}},
 	"a text for a one": {`{"threads":["1:2"]}`, []string{"$.scan: is required", "$.threads[0]: a text is not an object"}},
-	"the other kind":   {settleOf(goodItem), []string{"$.items: no such property — the properties are scan, threads", "$.scan: is required", "$.threads: is required"}},
-	"other spelling":   {`{"Threads":[]}`, []string{"$.Threads: no such property — the properties are scan, threads", "$.scan: is required", "$.threads: is required"}},
+	"the other kind": {
+		settleOf(goodItem), []string{"$.items: no such property — the properties are scan, threads", "$.scan: is required",
+			"$.threads: is required"},
+	},
+	"other spelling": {
+		`{"Threads":[]}`, []string{"$.Threads: no such property — the properties are scan, threads", "$.scan: is required",
+			"$.threads: is required"},
+	},
 	"too many": {triageOf(slices.Repeat([]string{goodJudgement}, 501)...), []string{
 		"$.threads: has more than 500 entries, and may have 500",
 	}},
-	"scan, a part":          {edited(triageOf(goodJudgement), `"count":1,`, ""), []string{"$.scan.count: is required"}},
-	"scan, a short head":    {edited(triageOf(goodJudgement), strings.Repeat("0", 40), "main"), []string{`$.scan.head: "main" is not a commit's full id, 40 hexadecimal digits`}},
-	"scan, a fraction":      {edited(triageOf(goodJudgement), `"count":1`, `"count":1.5`), []string{"$.scan.count: 1.5 is not a whole number from 0 to 9007199254740991"}},
-	"scan, a word":          {edited(triageOf(goodJudgement), `true},`, `"yes"},`), []string{"$.scan.complete: a text is not true or false"}},
-	"key twice":             {`{"threads":[],"threads":[]}`, []string{"$.scan: is required", "$.threads: stands twice in its object"}},
+	"scan, a part": {edited(triageOf(goodJudgement), `"count":1,`, ""), []string{"$.scan.count: is required"}},
+	"scan, a short head": {
+		edited(triageOf(goodJudgement), strings.Repeat("0", 40), "main"),
+		[]string{`$.scan.head: "main" is not a commit's full id, 40 hexadecimal digits`},
+	},
+	"scan, a fraction": {
+		edited(triageOf(goodJudgement), `"count":1`, `"count":1.5`),
+		[]string{"$.scan.count: 1.5 is not a whole number from 0 to 9007199254740991"},
+	},
+	"scan, a word": {
+		edited(triageOf(goodJudgement), `true},`, `"yes"},`), []string{"$.scan.complete: a text is not true or false"},
+	},
+	"key twice": {
+		`{"threads":[],"threads":[]}`, []string{"$.scan: is required", "$.threads: stands twice in its object"},
+	},
 	"key twice, written \\": {badJudgement(`"reason"`, `"re\u0061son":"x","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
 	"key thrice":            {badJudgement(`"reason"`, `"reason":"x","reason":"y","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
-	"key twice, far down":   {`{"threads":[],"x":[{"a b":[0,{"c":1,"c":2}]}]}`, []string{"$.scan: is required", `$.x: no such property — the properties are scan, threads`, `$.x[0]["a b"][1].c: stands twice in its object`}},
+	"key twice, far down": {
+		`{"threads":[],"x":[{"a b":[0,{"c":1,"c":2}]}]}`, []string{"$.scan: is required",
+			`$.x: no such property — the properties are scan, threads`, `$.x[0]["a b"][1].c: stands twice in its object`},
+	},
 
 	"unknown key":     {badJudgement(`"reason"`, `"odd key":1,"reason"`), []string{`$.threads[0]["odd key"]: no such property — the properties are ` + judgementKeys}},
 	"key of controls": {badJudgement(`"reason"`, `"\u001b\"\u202e":1,"reason"`), []string{`$.threads[0]["\x1b\"\u202e"]: no such property — the properties are ` + judgementKeys}},
@@ -389,7 +409,9 @@ func TestTriageCheck(t *testing.T) {
 		"of an incomplete list": {func(t *Triage) { t.Scan.Complete = false }, []string{
 			"$.scan.complete: is false, and a triage of a part settles nothing: list all conversations first",
 		}},
-		"of a longer list": {func(t *Triage) { t.Scan.Count++ }, []string{"$.scan.count: is 17, and 16 conversations are selected"}},
+		"of a longer list": {
+			func(t *Triage) { t.Scan.Count++ }, []string{"$.scan.count: is 17, and 16 conversations are selected"},
+		},
 		"ten left out": {func(t *Triage) { t.Threads = t.Threads[:6] }, []string{
 			"$.threads: leaves out selected conversations: 7:1006, 8:1007, 9:1008, 10:1009, 11:1010, 12:1011, 13:1012, 14:1013, 15:1014, 16:1015",
 		}},
@@ -441,14 +463,18 @@ func TestSettlementCheck(t *testing.T) {
 		"unknown, no triage": {7, []Item{fullItem}, nil, []string{
 			"$.items[0].thread_id: 1:2 is no conversation of the pull request",
 		}},
-		"not judged":     {7, []Item{has(0, Valid), has(1, Invalid)}, &few, []string{"$.items[1].thread_id: 2:1001 has no judgement in the triage"}},
-		"nothing judged": {7, []Item{has(0, Valid)}, &Triage{Scan: Scan{Complete: true}}, []string{"$.items[0].thread_id: 1:1000 has no judgement in the triage"}},
+		"not judged": {7, []Item{has(0, Valid), has(1, Invalid)}, &few, []string{"$.items[1].thread_id: 2:1001 has no judgement in the triage"}},
+		"nothing judged": {
+			7, []Item{has(0, Valid)}, &Triage{Scan: Scan{Complete: true}},
+			[]string{"$.items[0].thread_id: 1:1000 has no judgement in the triage"},
+		},
 		"judged a person's": {7, []Item{has(4, Valid)}, &judged, []string{
 			"$.items[0].classification: is valid, and the triage says needs_human: a person who decided otherwise says so in human_decision",
 		}},
-		"of an incomplete list": {7, []Item{has(0, Valid)}, &Triage{Scan{judged.Scan.Head, 5, false}, judged.Threads}, []string{
-			"$.triage.scan.complete: is false, and a triage of a part settles nothing: list all conversations first",
-		}},
+		"of an incomplete list": {7, []Item{has(0, Valid)}, &Triage{Scan{judged.Scan.Head, 5, false}, judged.Threads},
+			[]string{
+				"$.triage.scan.complete: is false, and a triage of a part settles nothing: list all conversations first",
+			}},
 		"of a longer list": {7, []Item{has(0, Valid)}, &Triage{Scan{judged.Scan.Head, 6, true}, judged.Threads}, []string{
 			"$.triage.scan.count: is 6, and there are 5 judgements",
 		}},

@@ -34,7 +34,9 @@ var tokens = map[string][]string{
 	"hugging face token": {"hf_" + many("aB", 34)},
 	"sendgrid key":       {"SG." + many("aB3", 22) + "." + many("a-_", 43)},
 	"stripe key":         {"sk_live_" + many("aB3", 24), "rk_live_" + many("aB3", 24)},
-	"jwt":                {encoded(`{"alg":"HS256","typ":"JWT"}`) + "." + encoded(`{"sub":"1234567890","name":"A"}`) + "." + many("aQ3-_", 43)},
+	"jwt": {
+		encoded(`{"alg":"HS256","typ":"JWT"}`) + "." + encoded(`{"sub":"1234567890","name":"A"}`) + "." + many("aQ3-_", 43),
+	},
 }
 
 func encoded(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
@@ -106,25 +108,67 @@ func TestMaskPrivateKeys(t *testing.T) {
 		name, in, want string
 		n              int
 	}{
-		{"bare", "a\n" + begin + "\n" + strings.Join(three, "\n") + "\n" + end + "\nb", "a\n" + m + "\n" + m + "\n" + m + "\n" + m + "\n" + m + "\nb", 1},
-		{"a last line that may be a word", begin + "\n" + strings.Join(der(99, 0), "\n") + "\n" + end, m + "\n" + m + "\n" + m + "\n" + der(99, 0)[2] + "\n" + m, 1},
-		{"diff", "+" + begin + "\n+" + two[0] + "\n+" + two[1] + "\n+" + end + "\n b", "+" + m + "\n+" + m + "\n+" + m + "\n+" + m + "\n b", 1},
-		{"diff with columns", "  3    | -" + begin + "\n  4    | -" + two[0] + "\n       5 +" + two[1] + "\n  6  6  " + end, "  3    | -" + m + "\n  4    | -" + m + "\n       5 +" + m + "\n  6  6  " + m, 1},
-		{"removed and added", "-" + begin + "\n+" + begin + "\n-" + two[0] + "\n+" + two[1] + "\n " + end, "-" + begin + "\n+" + m + "\n-" + m + "\n+" + m + "\n " + m, 1},
+		{
+			"bare", "a\n" + begin + "\n" + strings.Join(three, "\n") + "\n" + end + "\nb",
+			"a\n" + m + "\n" + m + "\n" + m + "\n" + m + "\n" + m + "\nb", 1,
+		},
+		{
+			"a last line that may be a word", begin + "\n" + strings.Join(der(99, 0), "\n") + "\n" + end,
+			m + "\n" + m + "\n" + m + "\n" + der(99, 0)[2] + "\n" + m, 1,
+		},
+		{
+			"diff", "+" + begin + "\n+" + two[0] + "\n+" + two[1] + "\n+" + end + "\n b",
+			"+" + m + "\n+" + m + "\n+" + m + "\n+" + m + "\n b", 1,
+		},
+		{
+			"diff with columns", "  3    | -" + begin + "\n  4    | -" + two[0] + "\n       5 +" + two[1] + "\n  6  6  " + end,
+			"  3    | -" + m + "\n  4    | -" + m + "\n       5 +" + m + "\n  6  6  " + m, 1,
+		},
+		{
+			"removed and added", "-" + begin + "\n+" + begin + "\n-" + two[0] + "\n+" + two[1] + "\n " + end,
+			"-" + begin + "\n+" + m + "\n-" + m + "\n+" + m + "\n " + m, 1,
+		},
 		{"quoted reply", "> " + begin + "\n> " + line + "\n> " + end, "> " + m + "\n> " + m + "\n> " + m, 1},
 		{"one string", `k = "` + begin + `\n` + line + `\n` + end + `\n"`, `k = "` + m + `\n"`, 1},
-		{"one string of two lines", `k = "` + begin + `\n` + two[0] + `\n` + two[1] + `\n` + end + `\n"`, `k = "` + m + `\n"`, 1},
+		{
+			"one string of two lines", `k = "` + begin + `\n` + two[0] + `\n` + two[1] + `\n` + end + `\n"`, `k = "` + m + `\n"`,
+			1,
+		},
 		{"one line, no end", `k = "` + begin + `\n` + two[0], `k = "` + m, 1},
-		{"strings joined", "+\t\"" + begin + "\\n\" +\n+\t\"" + line + "\\n\" +\n+\t\"" + end + "\\n\"", "+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\"", 1},
-		{"encrypted", begin + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + two[1] + "\n" + end + "\nx", m + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + m + "\n" + m + "\nx", 1},
-		{"encrypted, on one line", begin + `\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n` + two[1] + `\n` + end, m, 1},
-		{"PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + pgp + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----", m + "\n\n" + m + "\n=aBcD\n" + m, 1},
-		{"cut at the end", "+" + begin + "\n+" + three[0] + "\n+" + three[1] + "\n@@ -1 +1 @@\n+x", "+" + m + "\n+" + m + "\n+" + m + "\n@@ -1 +1 @@\n+x", 1},
-		{"cut at the start", "@@ -1 +1 @@\n " + three[1] + "\n " + three[2] + "\n " + end + "\n x", "@@ -1 +1 @@\n " + m + "\n " + m + "\n " + m + "\n x", 1},
+		{
+			"strings joined", "+\t\"" + begin + "\\n\" +\n+\t\"" + line + "\\n\" +\n+\t\"" + end + "\\n\"",
+			"+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\" +\n+\t\"" + m + "\\n\"", 1,
+		},
+		{
+			"encrypted", begin + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + two[1] + "\n" + end + "\nx",
+			m + "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n" + m + "\n" + m + "\nx", 1,
+		},
+		{
+			"encrypted, on one line", begin + `\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n` + two[1] + `\n` + end, m,
+			1,
+		},
+		{
+			"PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + pgp + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----",
+			m + "\n\n" + m + "\n=aBcD\n" + m, 1,
+		},
+		{
+			"cut at the end", "+" + begin + "\n+" + three[0] + "\n+" + three[1] + "\n@@ -1 +1 @@\n+x",
+			"+" + m + "\n+" + m + "\n+" + m + "\n@@ -1 +1 @@\n+x", 1,
+		},
+		{
+			"cut at the start", "@@ -1 +1 @@\n " + three[1] + "\n " + three[2] + "\n " + end + "\n x",
+			"@@ -1 +1 @@\n " + m + "\n " + m + "\n " + m + "\n x", 1,
+		},
 		{"two", begin + "\n" + line + "\n" + end + "\nx\n" + begin + "\n" + line + "\n" + end, m + "\n" + m + "\n" + m + "\nx\n" + m + "\n" + m + "\n" + m, 2},
 		{"CRLF", begin + "\r\n" + line + "\r\n" + end + "\r\n", m + "\r\n" + m + "\r\n" + m + "\r\n", 1},
-		{"a line that begins with a plus", begin + "\n" + strings.Join(plus, "\n") + "\n" + end, m + "\n" + m + "\n+" + m + "\n" + m + "\n" + m, 1},
-		{"two on a line", `a("` + begin + `\n` + line + `\n` + end + `", "` + begin + line + end + `")`, `a("` + m + `", "` + m + `")`, 2},
+		{
+			"a line that begins with a plus", begin + "\n" + strings.Join(plus, "\n") + "\n" + end,
+			m + "\n" + m + "\n+" + m + "\n" + m + "\n" + m, 1,
+		},
+		{
+			"two on a line", `a("` + begin + `\n` + line + `\n` + end + `", "` + begin + line + end + `")`,
+			`a("` + m + `", "` + m + `")`, 2,
+		},
 	} {
 		got, n := Mask(c.in)
 		if got != c.want || n != c.n {
@@ -139,10 +183,11 @@ func TestMaskLeavesCode(t *testing.T) {
 	begin, end := "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 	words := "setUserIsAdmin1/disableAuthentication1/forEverybodyWhoAsksForIt+"
 	for name, s := range map[string]string{
-		"code in comments":        "// " + begin + "\nfetch(evil);\nadmin = true\n// " + end,
-		"code without a space":    begin + "\nisAdmin=true\nauthorizationIsDisabledForEveryone=true\n" + end,
-		"words of one length":     begin + "\nDisableAuth1=1\nDisableAuth2=1\n" + end,
-		"labels as headers":       "/*\n" + begin + "\n*/\nEvil: fetch(document.cookie)\nVersion: fetch(location)\n/*\n" + end + "\n*/",
+		"code in comments":     "// " + begin + "\nfetch(evil);\nadmin = true\n// " + end,
+		"code without a space": begin + "\nisAdmin=true\nauthorizationIsDisabledForEveryone=true\n" + end,
+		"words of one length":  begin + "\nDisableAuth1=1\nDisableAuth2=1\n" + end,
+		"labels as headers": "/*\n" + begin + "\n*/\nEvil: fetch(document.cookie)\nVersion: fetch(location)\n/*\n" +
+			end + "\n*/",
 		"a label and base64":      begin + "\nVersion: fetch(evil)\nFetch: evil()\n" + line[:60] + "\n" + end,
 		"code after the base64":   begin + "\n" + line[:20] + "\nevil()\n" + line[:20] + "\n" + end,
 		"a one-line trick":        "x = `" + begin + "`; fetch(evilevilevilevilevilevilevilevilevil); y = `" + end + "`",
@@ -177,7 +222,8 @@ func TestMaskLeavesCode(t *testing.T) {
 		}
 	}
 	// The key is masked, the code before and after it isn't.
-	in := begin + `\n` + line + "`; evil(); `\n" + line + "\nevil()\n" + begin + "\n" + line + "\nevil()\n" + end + "\nevil()"
+	in := begin + `\n` + line + "`; evil(); `\n" + line + "\nevil()\n" + begin + "\n" + line + "\nevil()\n" + end +
+		"\nevil()"
 	if got, n := Mask(in); strings.Count(got, "evil()") != 4 || n != 2 || strings.Count(got, line) != 1 {
 		t.Errorf("%d\n%s", n, got)
 	}
@@ -234,13 +280,20 @@ func TestMaskGeneratedKeys(t *testing.T) {
 	}{
 		{"RSA PRIVATE KEY", "", 64, func() []byte {
 			return must(asn1.Marshal(struct{ V, N, E, D, P, Q, DP, DQ, I *big.Int }{
-				new(big.Int), number(256), big.NewInt(65537), number(256), number(128), number(128), number(128), number(128), number(128),
+				new(big.Int), number(256), big.NewInt(65537), number(256), number(128), number(128), number(128), number(128),
+				number(128),
 			}))
 		}},
-		{"RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n", 64, func() []byte { return random(16 * (40 + len(random(1)))) }},
+		{
+			"RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n", 64,
+			func() []byte { return random(16 * (40 + len(random(1)))) },
+		},
 		{"EC PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalECPrivateKey(curve())) }},
 		{"PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalPKCS8PrivateKey(curve())) }},
-		{"PRIVATE KEY", "", 64, func() []byte { return must(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(random(32)))) }},
+		{
+			"PRIVATE KEY", "", 64,
+			func() []byte { return must(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(random(32)))) },
+		},
 		{"ENCRYPTED PRIVATE KEY", "", 64, func() []byte {
 			return must(asn1.Marshal(struct {
 				A struct{ O asn1.ObjectIdentifier }
@@ -251,8 +304,10 @@ func TestMaskGeneratedKeys(t *testing.T) {
 			key := random(32)
 			public := slices.Concat(sized([]byte("ssh-ed25519")), sized(key))
 			check := random(4)
-			secret := slices.Concat(check, check, public, sized(append(random(32), key...)), sized([]byte("alice@build.example.com")), []byte{1, 2, 3})
-			return slices.Concat([]byte("openssh-key-v1\x00"), sized([]byte("none")), sized([]byte("none")), sized(nil), []byte{0, 0, 0, 1}, sized(public), sized(secret))
+			secret := slices.Concat(check, check, public, sized(append(random(32), key...)),
+				sized([]byte("alice@build.example.com")), []byte{1, 2, 3})
+			return slices.Concat([]byte("openssh-key-v1\x00"), sized([]byte("none")), sized([]byte("none")), sized(nil),
+				[]byte{0, 0, 0, 1}, sized(public), sized(secret))
 		}},
 		{"PGP PRIVATE KEY BLOCK", "\n", 64, func() []byte { return append([]byte{0x95, 0x03, 0x98, 4}, random(917)...) }},
 	}
@@ -317,7 +372,8 @@ func TestLegible(t *testing.T) {
 		t.Errorf("%d of %d random lines are taken for words", taken, lines)
 	}
 	for _, words := range []string{
-		"authorizationIsDisabledForEveryone", "DISABLE+AUTHENTICATION", "tools/install/everything", "fetchAndExecuteTheScript", "isAdmin/processRequest",
+		"authorizationIsDisabledForEveryone", "DISABLE+AUTHENTICATION", "tools/install/everything",
+		"fetchAndExecuteTheScript", "isAdmin/processRequest",
 		"MIIEpAIBAAKCAQEAdisableAuthentication7Qx9ZkPw2",
 	} {
 		if !legible(words) {
@@ -359,7 +415,8 @@ func TestMaskKeepsLines(t *testing.T) {
 		pieces = append(pieces, values...)
 	}
 	pieces = append(pieces, "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----",
-		der(48, 0)[0], der(120, 0)[1], "\n", "\n", "\n", "\n+", "\n-", "\n 12 13 ", `\n`, " ", "x", "\"", "masked", "[masked: private key]")
+		der(48, 0)[0], der(120, 0)[1], "\n", "\n", "\n", "\n+", "\n-", "\n 12 13 ", `\n`, " ", "x", "\"", "masked",
+		"[masked: private key]")
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 30).Draw(t, "pieces"), "")
 		once, n := Mask(s)
@@ -392,7 +449,8 @@ func TestMaskAsRead(t *testing.T) {
 			}
 		}
 		hidden := strings.Replace(strings.Replace(key, "PRIV", "PRI"+gap+"V", 1), line[9:], gap+line[9:], 1)
-		if got, n := m.Mask("x" + gap + "\n" + hidden + "\ny"); n != 1 || got != "x"+gap+"\n"+strings.Repeat("[masked: private key]\n", 3)+"y" {
+		if got, n := m.Mask("x" + gap + "\n" + hidden + "\ny"); n != 1 ||
+			got != "x"+gap+"\n"+strings.Repeat("[masked: private key]\n", 3)+"y" {
 			t.Errorf("%q: %q, %d", gap, got, n)
 		}
 	}
@@ -406,20 +464,26 @@ func TestMaskMarkdown(t *testing.T) {
 	token := "ghp_" + many("aB3", 36)
 	m := NewMasker("s3cr3t_0123456789")
 	for _, s := range []string{
-		token, `ghp\_` + token[4:], "ghp&#95;" + token[4:], "ghp&lowbar;" + token[4:], "ghp&#x5f;" + token[4:], "ghp_" + "**" + token[4:12] + "**" + token[12:],
-		"`ghp_`" + token[4:], "[ghp_" + token[4:9] + "](https://a.b)" + token[9:], "ghp_<b>" + token[4:] + "</b>", "ghp_<!-- x -->" + token[4:], "ghp_&ZeroWidthSpace;" + token[4:],
-		`s3cr3t\_0123456789`, "gh\u200bp\\_" + token[4:], "[ghp_\u200b" + token[4:] + "](https://a.b)", "[x](https://a.b/ghp_\u200b" + token[4:] + ")",
+		token, `ghp\_` + token[4:], "ghp&#95;" + token[4:], "ghp&lowbar;" + token[4:], "ghp&#x5f;" + token[4:],
+		"ghp_" + "**" + token[4:12] + "**" + token[12:],
+		"`ghp_`" + token[4:], "[ghp_" + token[4:9] + "](https://a.b)" + token[9:], "ghp_<b>" + token[4:] + "</b>",
+		"ghp_<!-- x -->" + token[4:], "ghp_&ZeroWidthSpace;" + token[4:],
+		`s3cr3t\_0123456789`, "gh\u200bp\\_" + token[4:], "[ghp_\u200b" + token[4:] + "](https://a.b)",
+		"[x](https://a.b/ghp_\u200b" + token[4:] + ")",
 	} {
 		masked, n := m.MaskMarkdown("see " + s + " there")
-		if n != 1 || strings.Contains(masked, "B3aB3") || strings.Contains(masked, "12345") || !strings.HasPrefix(masked, "see ") || !strings.HasSuffix(masked, " there") {
+		if n != 1 || strings.Contains(masked, "B3aB3") || strings.Contains(masked, "12345") ||
+			!strings.HasPrefix(masked, "see ") || !strings.HasSuffix(masked, " there") {
 			t.Errorf("%q: %q, %d", s, masked, n)
 		}
 		if again, n := m.MaskMarkdown(masked); n != 0 || again != masked {
 			t.Errorf("%q, then %q", masked, again)
 		}
 	}
-	for _, written := range []string{Markdown("see " + token), Line("see "+token, 0), Markdown("s3cr3t_0123456789 and `x`")} {
-		if got := m.RedactMarkdown(written); strings.Contains(got, "B3aB3") || strings.Contains(got, "0123456789") || !strings.Contains(got, "masked-") {
+	for _, written := range []string{Markdown("see " + token), Line("see "+
+		token, 0), Markdown("s3cr3t_0123456789 and `x`")} {
+		if got := m.RedactMarkdown(written); strings.Contains(got, "B3aB3") || strings.Contains(got, "0123456789") ||
+			!strings.Contains(got, "masked-") {
 			t.Errorf("%q: %q", written, got)
 		}
 	}
@@ -437,7 +501,8 @@ func TestMaskMarkdown(t *testing.T) {
 func TestRedactedMarkdownIsSafe(t *testing.T) {
 	m := NewMasker("s3cr3t_0123456789")
 	rapid.Check(t, func(t *rapid.T) {
-		s := adversarial().Draw(t, "a") + rapid.SampledFrom([]string{"ghp_" + many("aB3", 36), "s3cr3t_0123456789"}).Draw(t, "token") + adversarial().Draw(t, "b")
+		s := adversarial().Draw(t, "a") + rapid.SampledFrom([]string{"ghp_" + many("aB3", 36), "s3cr3t_0123456789"}).Draw(t,
+			"token") + adversarial().Draw(t, "b")
 		checkSafe(t, m.RedactMarkdown(Markdown(s)))
 		checkSafe(t, m.RedactMarkdown(Line(s, 0)))
 	})
@@ -445,10 +510,12 @@ func TestRedactedMarkdownIsSafe(t *testing.T) {
 
 func TestMaskLines(t *testing.T) {
 	line := der(96, 0)
-	in := []string{"a", "-----BEGIN PRIVATE KEY-----", line[0], line[1], "-----END PRIVATE KEY-----", "ghp_" + many("aB3", 36), ""}
+	in := []string{"a", "-----BEGIN PRIVATE KEY-----", line[0], line[1], "-----END PRIVATE KEY-----",
+		"ghp_" + many("aB3", 36), ""}
 	got, n := NewMasker().MaskLines(in)
 	m := "[masked: private key]"
-	if want := []string{"a", m, m, m, m, "[masked: github token]", ""}; n != 2 || strings.Join(got, "\n") != strings.Join(want, "\n") || in[2] != line[0] {
+	if want := []string{"a", m, m, m, m, "[masked: github token]", ""}; n != 2 ||
+		strings.Join(got, "\n") != strings.Join(want, "\n") || in[2] != line[0] {
 		t.Errorf("%q, %d", got, n)
 	}
 	if got, n := NewMasker().MaskLines(nil); len(got) != 0 || n != 0 {

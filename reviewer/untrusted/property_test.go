@@ -95,7 +95,9 @@ func checkCells(t tb, cell string) {
 
 func TestLinearTime(t *testing.T) {
 	for _, unit := range []string{"`", "` ", "` `` ``` ", "[", "]", "[a](", "[](a[](", "![", "<", "<a ", "<http:", "[[", "[[a", "(", "](", "](]", "[a](b \"", "&", "&#", "@", "@a", "a@", "#1", "http:", "http://", "w.", "A", "A-", "\\", "\\`",
-		"> ", ">", "- ", "1. ", "  - a\n", "~", "*", "* ", "_", "|", "|a", "a|b\n-|-\n", "```\n", "\n", "a\n", "$", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----AAAA", "sk-", "eyJ", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"} {
+		"> ", ">", "- ", "1. ", "  - a\n", "~", "*", "* ", "_", "|", "|a", "a|b\n-|-\n", "```\n", "\n", "a\n", "$",
+		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----AAAA", "sk-", "eyJ", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"} {
 		start := time.Now()
 		s := strings.Repeat(unit, 1<<15/len(unit))
 		if unit == "`" || unit == "[" || unit == "<" {

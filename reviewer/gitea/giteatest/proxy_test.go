@@ -47,7 +47,8 @@ func send(t *testing.T, method, url, body string) (status int, header http.Heade
 }
 
 // sendUntil sends a request that ends with ctx.
-func sendUntil(ctx context.Context, t *testing.T, method, url, body string) (status int, header http.Header, err error) {
+func sendUntil(ctx context.Context, t *testing.T, method, url, body string) (status int, header http.Header,
+	err error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
