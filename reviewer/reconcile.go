@@ -15,6 +15,7 @@ import (
 type Reconciliation struct {
 	Roles         []Result `json:"roles"`
 	Head          string   `json:"head,omitempty"` // of the pull request
+	BaseBranch    string   `json:"base_branch,omitempty"`
 	Closed        bool     `json:"closed,omitempty"`
 	Gate          []string `json:"gate"`
 	ForgeRequests int      `json:"forge_requests"`
@@ -48,7 +49,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	if err != nil {
 		return unread(err)
 	}
-	out.Head, out.Closed = st.pull.Head, st.pull.Closed
+	out.Head, out.BaseBranch, out.Closed = st.pull.Head, st.pull.BaseBranch, st.pull.Closed
 	if st.unread != nil {
 		return unread(st.unread)
 	}
@@ -90,7 +91,7 @@ func (r *run) reconcile(ctx context.Context, retire string, out *Reconciliation)
 	r.result.Notes = append(r.result.Notes, d.Notes...)
 	r.waiting(cfg, d.Action, log, st.pull.Head)
 	for _, cur := range log.Standing() {
-		out.Roles = append(out.Roles, reconciled(cfg, cur, d))
+		out.Roles = append(out.Roles, reconciled(cfg, st.pull, cur, d))
 	}
 	return err
 }
@@ -109,10 +110,13 @@ func unwritten(d escalation.Done) escalation.Done {
 }
 
 // reconciled is one role's part of the result.
-func reconciled(cfg *escalation.Config, cur escalation.Record, d escalation.Done) Result {
+func reconciled(cfg *escalation.Config, pull Pull, cur escalation.Record, d escalation.Done) Result {
 	r := Result{
 		Role: cur.Role(), Outcome: escalation.Skipped, Own: cur.Own(), Event: event(cfg, d.Desired), Head: cur.Head(), ReviewURL: cur.Row.URL,
 		Findings: []FindingResult{}, Gate: d.Gate.Names(), Rounds: cur.Sentinel.Round, Notes: []string{},
+	}
+	if cur.Sentinel.Against == pull.Against() {
+		r.BaseBranch = pull.BaseBranch
 	}
 	var then Settings
 	r.Advisory = recallSettings(field(cur.Sentinel, settingsField), &then) && then.Advisory

@@ -14,6 +14,7 @@ type Result struct {
 	Own           sentinel.Verdict   `json:"own,omitempty"`
 	Event         sentinel.Verdict   `json:"event,omitempty"`
 	Head          string             `json:"head,omitempty"`
+	BaseBranch    string             `json:"base_branch,omitempty"` // the verdict's; missing if the pull request has another one now
 	ReviewURL     string             `json:"review_url,omitempty"`
 	Findings      []FindingResult    `json:"findings"`
 	Gate          []string           `json:"gate"`

@@ -59,7 +59,7 @@ func (r *run) review(ctx context.Context) error {
 		return unread(err)
 	}
 	r.seen = &st
-	r.result.Head = st.pull.Head
+	r.result.Head, r.result.BaseBranch = st.pull.Head, st.pull.BaseBranch
 	if st.pull.Closed {
 		r.result.Outcome, r.ended = escalation.Closed, true
 		r.note("the pull request is closed")

@@ -179,8 +179,12 @@ func (s stage) startRunner(t *testing.T, owner *giteatest.User, opts giteatest.R
 	return runner
 }
 
-// check is the context of the role's commit status.
-func check(role string) string { return "review / review (" + role + ") (pull_request)" }
+// check is the context of the role's commit status for main.
+func check(role string) string { return checkInto("main", role) }
+
+func checkInto(base, role string) string {
+	return "review / review (" + role + ") into " + base + " (pull_request)"
+}
 
 var usesAction = regexp.MustCompile(`uses: \$\{\{ github\.server_url \}\}/\$\{\{ github\.repository_owner \}\}/review-bot/(\.gitea/actions/review)@main`)
 

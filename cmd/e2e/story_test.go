@@ -95,7 +95,7 @@ func TestStory(t *testing.T) {
 		t.Errorf("with green checks merging is answered %d %q, want a 405 about requested changes", status, message)
 	}
 	// What a later step reads, and what nobody may.
-	log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review (security)").ID)
+	log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review (security) into main").ID)
 	if line := "posted, request_changes, 1 findings, " + s.srv.URL + "/" + s.repo.FullName() + "/pulls/"; !strings.Contains(log, line) {
 		t.Errorf("the later step doesn't say %q:\n%s", line, log)
 	}
@@ -291,7 +291,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("the run without secrets is a %s", run.Conclusion)
 	}
 	for _, role := range roles {
-		log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review ("+role+")").ID)
+		log := s.repo.JobLog(t, job(t, s.repo, run.ID, "review ("+role+") into main").ID)
 		if !strings.Contains(log, "no_secrets, none, 0 findings") {
 			t.Errorf("the outputs of %s aren't those of a run without secrets:\n%s", role, log)
 		}
@@ -362,7 +362,7 @@ func TestKilled(t *testing.T) {
 	if killed.Load() != 1 {
 		t.Fatalf("%d processes were killed, want 1\n%s", killed.Load(), s.repo.Logs(t, run.ID))
 	}
-	if j := job(t, s.repo, run.ID, "review (gpt)"); j.Conclusion != "failure" {
+	if j := job(t, s.repo, run.ID, "review (gpt) into main"); j.Conclusion != "failure" {
 		t.Errorf("the killed job is a %s", j.Conclusion)
 	}
 	reconcile := job(t, s.repo, run.ID, "reconcile")

@@ -126,8 +126,9 @@ type attackRun struct {
 type attackEvent struct {
 	Name   string `yaml:"name"`
 	Action string `yaml:"action"`
-	By     string `yaml:"by"` // the sender
-	Of     string `yaml:"of"` // the reviewer requested
+	By     string `yaml:"by"`   // the sender
+	Of     string `yaml:"of"`   // the reviewer requested
+	Base   string `yaml:"base"` // the base branch when it happened, main or one of the case; default the one now
 }
 
 // attackModel is how a model answers. The default is an honest one.

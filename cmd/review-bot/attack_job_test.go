@@ -96,6 +96,9 @@ func (p *play) event(j job, e attackEvent) job {
 	p.Helper()
 	var pull map[string]any
 	p.srv.Call(p.T, p.owner.Token, http.MethodGet, p.api("/pulls/%d", p.pull.Index), nil, &pull)
+	if base, ok := pull["base"].(map[string]any); ok && e.Base != "" {
+		base["ref"] = p.branch[strings.TrimPrefix(e.Base, "main")]
+	}
 	content := map[string]any{"action": e.Action, "number": p.pull.Index, "pull_request": pull}
 	for field, name := range map[string]string{"sender": e.By, "requested_reviewer": e.Of} {
 		if name != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"regexp"
@@ -17,8 +18,8 @@ type event struct {
 	ref  string // GITHUB_REF
 	path string // of the event file
 
-	pull   int64  // number of the pull request that the event file is about, 0 if none
-	head   string // the pull request's head when it happened, "" if the file doesn't name it
+	pull   int64   // number of the pull request that the event file is about, 0 if none
+	about  subject // the pull request as it was when it happened
 	fork   string
 	self   bool                       // an account has requested its own review
 	inputs map[string]json.RawMessage // of workflow_dispatch
@@ -38,6 +39,15 @@ type payload struct {
 	Inputs map[string]json.RawMessage `json:"inputs"`
 }
 
+// subject is what a job's status is about: a commit, and the branch that it is to be
+// merged into, which the name of the check may have. "" is what the event doesn't name.
+type subject struct{ head, base string }
+
+// or is the subject with a head and a base branch where it names none.
+func (s subject) or(head, base string) subject {
+	return subject{cmp.Or(s.head, head), cmp.Or(s.base, base)}
+}
+
 // account is a user of the forge.
 type account struct {
 	ID int64 `json:"id"`
@@ -47,6 +57,7 @@ type account struct {
 // deleted, its number is not.
 type branch struct {
 	SHA    string `json:"sha"`
+	Ref    string `json:"ref"`
 	RepoID int64  `json:"repo_id"`
 	Repo   *struct {
 		ID       int64  `json:"id"`
@@ -102,19 +113,20 @@ func readEvent(env map[string]string) (event, error) {
 		return e, usage("the event file %s is not an event in JSON: %v — give --pr N", e.path, err)
 	}
 	if p.Pull != nil {
-		e.pull, e.head, e.self = max(p.Number, p.Pull.Number, 0), p.Pull.Head.SHA, p.self()
+		e.pull, e.self = max(p.Number, p.Pull.Number, 0), p.self()
+		e.about = subject{p.Pull.Head.SHA, p.Pull.Base.Ref}
 	}
 	e.fork, e.inputs = p.fork(), p.Inputs
 	return e, nil
 }
 
-// eventHead is the commit that the job's status is for: the head that the event file
-// names, "" if the event isn't about that pull request.
-func eventHead(env map[string]string, pull int64) string {
+// eventSubject is what the job's status is about, as the event file says; nothing if the
+// event isn't about that pull request. A re-run has the file of the first run.
+func eventSubject(env map[string]string, pull int64) subject {
 	if e, err := readEvent(env); err == nil && e.onPull() && e.pull == pull {
-		return e.head
+		return e.about
 	}
-	return ""
+	return subject{}
 }
 
 // selfRequested reports whether an account's request for its own review has started the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"review-bot/escalation"
@@ -22,11 +21,12 @@ const (
 const closedLine = "a closed pull request isn't judged, so its commit doesn't pass — reopen it to have it reviewed"
 
 // exitOf is the exit status of a result, and the line that says why where the result
-// doesn't. head is the commit that the job's status is for; "" for the pull request's.
+// doesn't. want is what the job's status is about; what it leaves open is as the pull
+// request has it.
 //
-// With failOnBlock only a verdict that lets exactly that commit pass is a success: the
-// job may be a required check, and whatever isn't known to be fine holds the merge.
-func exitOf(r reviewer.Result, head string, failOnBlock bool) (status int, why string) {
+// With failOnBlock only a verdict that lets exactly that pass is a success: the job may
+// be a required check, and whatever isn't known to be fine holds the merge.
+func exitOf(r reviewer.Result, want subject, failOnBlock bool) (status int, why string) {
 	switch {
 	case r.Outcome == escalation.Failed:
 		return exitFailed, ""
@@ -35,15 +35,15 @@ func exitOf(r reviewer.Result, head string, failOnBlock bool) (status int, why s
 	case !failOnBlock:
 		return exitDone, ""
 	}
-	if refused, why := refusal(r, cmp.Or(head, r.Head)); refused {
+	if refused, why := refusal(r, want.or(r.Head, r.BaseBranch)); refused {
 		return exitRefused, why
 	}
 	return exitDone, ""
 }
 
-// refusal reports whether a run doesn't let a head pass, and why, "" if the result
+// refusal reports whether a run doesn't let the subject pass, and why, "" if the result
 // says that.
-func refusal(r reviewer.Result, head string) (refused bool, why string) {
+func refusal(r reviewer.Result, want subject) (refused bool, why string) {
 	switch r.Outcome {
 	case escalation.Draft, escalation.NoSecrets, escalation.Capped, escalation.HeadMoved:
 		return true, "" // the outcome says it
@@ -56,14 +56,17 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 	}
 	switch {
 	case r.Own == "":
-		return true, fmt.Sprintf("no verdict lets %.7s pass: it wasn't judged — see the notes above", head)
-	case r.Head != head:
+		return true, fmt.Sprintf("no verdict lets %.7s pass: it wasn't judged — see the notes above", want.head)
+	case r.Head != want.head:
 		return true, fmt.Sprintf("the verdict is about %.7s, and this job is for %.7s — the run for the newer commit counts",
-			r.Head, head)
+			r.Head, want.head)
+	case r.BaseBranch != want.base:
+		return true, fmt.Sprintf("the verdict isn't about the change into %s, which this job is for — the run for the base "+
+			"branch counts; editing the title starts one", want.base)
 	case r.Event == sentinel.RequestChanges:
 		return true, ""
 	case (r.Own == sentinel.Comment || r.NotRead() > 0) && !r.Advisory:
-		return true, fmt.Sprintf("%.7s isn't approved: not all of the change was read — see the review", head)
+		return true, fmt.Sprintf("%.7s isn't approved: not all of the change was read — see the review", want.head)
 	case r.Own == sentinel.RequestChanges && r.Outcome != escalation.Waived:
 		return true, ""
 	}
@@ -72,8 +75,8 @@ func refusal(r reviewer.Result, head string) (refused bool, why string) {
 
 // exitOfReconciliation is exitOf for all roles of an account. Where the account says
 // nothing, and nothing was waived, no role lets the head pass, or not all have judged it.
-func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bool) (status int, why string) {
-	head = cmp.Or(head, r.Head)
+func exitOfReconciliation(r reviewer.Reconciliation, want subject, failOnBlock bool) (status int, why string) {
+	want = want.or(r.Head, r.BaseBranch)
 	switch {
 	case r.Error != "":
 		return exitFailed, ""
@@ -83,12 +86,12 @@ func exitOfReconciliation(r reviewer.Reconciliation, head string, failOnBlock bo
 		return exitRefused, closedLine
 	case len(r.Roles) == 0:
 		return exitRefused,
-			fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", head)
+			fmt.Sprintf("no verdict lets %.7s pass: no role of the account has judged it — run the review jobs", want.head)
 	}
 	for _, role := range r.Roles {
-		refused, why := refusal(role, head)
+		refused, why := refusal(role, want)
 		if !refused && role.Event == sentinel.None && role.Outcome != escalation.Waived && !role.Advisory {
-			refused, why = true, fmt.Sprintf("the account doesn't approve %.7s — run the review jobs", head)
+			refused, why = true, fmt.Sprintf("the account doesn't approve %.7s — run the review jobs", want.head)
 		}
 		if refused {
 			if why != "" {

@@ -28,7 +28,7 @@ type exitRow struct {
 	outcomes      []escalation.Outcome
 	when          string
 	own, event    sentinel.Verdict
-	head          string // of the verdict, "" for head
+	about         subject // of the verdict; what it names not is the event's
 	advisory      bool
 	without, with int
 }
@@ -38,90 +38,96 @@ const (
 	older = "2222222222222222222222222222222222222222"
 )
 
+// theEvent is what the event file names.
+var theEvent = subject{head, "main"}
+
 // written are the outcomes of a run that has a verdict on record.
 var written = []escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped}
 
 // exitRows is the whole table. Every outcome that a run can end with has a row.
 var exitRows = []exitRow{
-	{written, "the role approves, and the account does", approved, approved, "", false, 0, 0},
-	{written, "the role approves, with `--no-approve`", approved, comment, "", false, 0, 0},
+	{written, "the role approves, and the account does", approved, approved, subject{}, false, 0, 0},
+	{written, "the role approves, with `--no-approve`", approved, comment, subject{}, false, 0, 0},
 	{
 		written, "the role approves, and its siblings (`--siblings`) haven't all judged: its own verdict decides",
-		approved, none, "", false, 0, 0,
+		approved, none, subject{}, false, 0, 0,
 	},
 	{
-		written, "the role approves, and another role of the account requests changes", approved, changes, "", false,
+		written, "the role approves, and another role of the account requests changes", approved, changes, subject{}, false,
 		0, 3,
 	},
-	{written, "the role requests changes", changes, changes, "", false, 0, 3},
-	{written, "not all of the change was read, and the account says nothing", comment, none, "", false, 0, 3},
-	{written, "not all of the change was read, and another role approves", comment, approved, "", false, 0, 3},
-	{written, "not all of the change was read, with `--no-approve`", comment, comment, "", false, 0, 3},
-	{written, "the role is advisory (`--advisory`), whatever it found", comment, comment, "", true, 0, 0},
-	{written, "the verdict is about another commit than the event", approved, approved, older, false, 0, 3},
+	{written, "the role requests changes", changes, changes, subject{}, false, 0, 3},
+	{written, "not all of the change was read, and the account says nothing", comment, none, subject{}, false, 0, 3},
+	{written, "not all of the change was read, and another role approves", comment, approved, subject{}, false, 0, 3},
+	{written, "not all of the change was read, with `--no-approve`", comment, comment, subject{}, false, 0, 3},
+	{written, "the role is advisory (`--advisory`), whatever it found", comment, comment, subject{}, true, 0, 0},
+	{written, "the verdict is about another commit than the event", approved, approved, subject{head: older}, false, 0, 3},
+	{
+		written, "the verdict is about another base branch than the event's: the pull request was retargeted meanwhile",
+		approved, approved, subject{base: "lax"}, false, 0, 3,
+	},
 	{
 		[]escalation.Outcome{escalation.Skipped},
 		"there is no verdict: the change is empty, or an account's request for its own review started the job and nothing answers for this commit",
-		"", none, "", false, 0, 3,
+		"", none, subject{}, false, 0, 3,
 	},
 	{
-		[]escalation.Outcome{escalation.Waived}, "a person dismissed what the role requests", changes, none, "",
+		[]escalation.Outcome{escalation.Waived}, "a person dismissed what the role requests", changes, none, subject{},
 		false, 0, 0,
 	},
 	{
 		[]escalation.Outcome{escalation.Waived},
-		"the role approves, and a person dismissed what another role requests", approved, none, "", false, 0, 0,
+		"the role approves, and a person dismissed what another role requests", approved, none, subject{}, false, 0, 0,
 	},
 	{
 		[]escalation.Outcome{escalation.Waived},
-		"not all of the change was read, and a person dismissed what was requested", comment, none, "", false, 0, 3,
+		"not all of the change was read, and a person dismissed what was requested", comment, none, subject{}, false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.Waived}, "the dismissal is about another commit than the event", changes,
-		none, older, false, 0, 3,
+		none, subject{head: older}, false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; the role approves", approved,
-		comment, "", false, 0, 0,
+		comment, subject{}, false, 0, 0,
 	},
 	{
 		[]escalation.Outcome{escalation.OwnPull},
 		"the account opened the pull request; the role requests changes, and only the exit status can say so",
-		changes, comment, "", false, 3, 3,
+		changes, comment, subject{}, false, 3, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.OwnPull},
-		"the account opened the pull request; not all of the change was read", comment, comment, "", false, 0, 3,
+		"the account opened the pull request; not all of the change was read", comment, comment, subject{}, false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.OwnPull}, "the account opened the pull request; there is no verdict", "",
-		comment, "", false, 0, 3,
+		comment, subject{}, false, 0, 3,
 	},
-	{[]escalation.Outcome{escalation.Capped}, "the role asks no model any more", changes, changes, "", false, 0, 3},
+	{[]escalation.Outcome{escalation.Capped}, "the role asks no model any more", changes, changes, subject{}, false, 0, 3},
 	{
-		[]escalation.Outcome{escalation.HeadMoved}, "a push came while the role was reading", approved, none, "",
+		[]escalation.Outcome{escalation.HeadMoved}, "a push came while the role was reading", approved, none, subject{},
 		false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.Draft}, "the pull request is a draft, without `--review-drafts`", "", none,
-		"", false, 0, 3,
+		subject{}, false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.NoSecrets}, "the job has no secrets: the pull request comes from a fork", "",
-		none, "", false, 0, 3,
+		none, subject{}, false, 0, 3,
 	},
 	{
 		[]escalation.Outcome{escalation.Closed}, "the pull request is closed or merged; its commit may be reopened, or be another pull request's",
-		"", none, "", false, 0, 3,
+		"", none, subject{}, false, 0, 3,
 	},
-	{[]escalation.Outcome{escalation.Failed}, "the run failed, and its last line says why", "", none, "", false, 1, 1},
+	{[]escalation.Outcome{escalation.Failed}, "the run failed, and its last line says why", "", none, subject{}, false, 1, 1},
 }
 
 func (row exitRow) result(o escalation.Outcome) reviewer.Result {
-	r := reviewer.Result{Role: "logic", Outcome: o, Own: row.own, Event: row.event, Head: row.head, Advisory: row.advisory}
-	if r.Head == "" {
-		r.Head = head
-	}
+	r := reviewer.Result{Role: "logic", Outcome: o, Own: row.own, Event: row.event, Advisory: row.advisory}
+	about := row.about.or(theEvent.head, theEvent.base)
+	r.Head, r.BaseBranch = about.head, about.base
 	return r
 }
 
@@ -131,7 +137,7 @@ func TestExitStatus(t *testing.T) {
 		for _, o := range row.outcomes {
 			r := row.result(o)
 			for flag, want := range map[bool]int{false: row.without, true: row.with} {
-				got, why := exitOf(r, head, flag)
+				got, why := exitOf(r, theEvent, flag)
 				if got != want {
 					t.Errorf("%s, %s: exit status %d with the flag %t, want %d", o, row.when, got, flag, want)
 				}
@@ -141,12 +147,12 @@ func TestExitStatus(t *testing.T) {
 			}
 		}
 	}
-	// Outside a job the pull request's head counts.
-	r := exitRow{own: approved, event: approved, head: older}.result(escalation.Posted)
-	if got, _ := exitOf(r, "", true); got != exitDone {
+	// Outside a job the pull request counts as it is.
+	r := exitRow{own: approved, event: approved, about: subject{older, "lax"}}.result(escalation.Posted)
+	if got, _ := exitOf(r, subject{}, true); got != exitDone {
 		t.Errorf("without an event's head: exit status %d", got)
 	}
-	if got, _ := exitOf(reviewer.Result{Outcome: "new", Own: approved, Event: approved}, "", true); got != exitRefused {
+	if got, _ := exitOf(reviewer.Result{Outcome: "new", Own: approved, Event: approved}, subject{}, true); got != exitRefused {
 		t.Errorf("an outcome that the table doesn't know: exit status %d", got)
 	}
 }
@@ -216,10 +222,12 @@ func TestExitStatusPage(t *testing.T) {
 func TestExitStatusOfReconcile(t *testing.T) {
 	t.Parallel()
 	role := func(own, event sentinel.Verdict, at string) reviewer.Result {
-		return reviewer.Result{Role: "logic", Outcome: escalation.Skipped, Own: own, Event: event, Head: at, Findings: []reviewer.FindingResult{}}
+		return reviewer.Result{Role: "logic", Outcome: escalation.Skipped, Own: own, Event: event, Head: at, BaseBranch: "main", Findings: []reviewer.FindingResult{}}
 	}
 	waived := role(changes, none, head)
 	waived.Outcome = escalation.Waived
+	elsewhere := role(approved, approved, head)
+	elsewhere.BaseBranch = ""
 	advisory := role(comment, none, head)
 	advisory.Advisory = true
 	for promise, tt := range map[string]struct {
@@ -241,6 +249,15 @@ func TestExitStatusOfReconcile(t *testing.T) {
 			roles: []reviewer.Result{role(approved, approved, head), role(approved, approved, older)}, with: 3,
 			why: "logic: the verdict is about 2222222",
 		},
+		"one is of another base branch": {
+			roles: []reviewer.Result{role(approved, approved, head), elsewhere}, with: 3,
+			why: "logic: the verdict isn't about the change into main",
+		},
+		"the event's base branch is it": {
+			roles:  []reviewer.Result{role(approved, approved, head)},
+			change: func(r *reviewer.Reconciliation) { r.BaseBranch, r.Roles[0].BaseBranch = "lax", "lax" }, with: 3,
+			why: "the verdict isn't about the change into main",
+		},
 		"nothing is said": {
 			roles: []reviewer.Result{role(approved, none, head)}, with: 3, why: "the account doesn't approve 1111111",
 		},
@@ -259,14 +276,14 @@ func TestExitStatusOfReconcile(t *testing.T) {
 			change: func(r *reviewer.Reconciliation) { r.Head = older }, with: 3, why: "this job is for 1111111",
 		},
 	} {
-		r := reviewer.Reconciliation{Roles: tt.roles, Head: head}
+		r := reviewer.Reconciliation{Roles: tt.roles, Head: head, BaseBranch: "main"}
 		if tt.change != nil {
 			tt.change(&r)
 		}
-		if got, why := exitOfReconciliation(r, head, false); got != tt.without || why != "" {
+		if got, why := exitOfReconciliation(r, theEvent, false); got != tt.without || why != "" {
 			t.Errorf("%s: exit status %d %q without the flag, want %d", promise, got, why, tt.without)
 		}
-		if got, why := exitOfReconciliation(r, head, true); got != tt.with || !strings.Contains(why, tt.why) {
+		if got, why := exitOfReconciliation(r, theEvent, true); got != tt.with || !strings.Contains(why, tt.why) {
 			t.Errorf("%s: exit status %d %q, want %d %q", promise, got, why, tt.with, tt.why)
 		}
 	}

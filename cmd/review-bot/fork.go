@@ -88,7 +88,7 @@ func (c *reviewCmd) withoutSecrets(w *world) (done bool, err error) {
 	if err := out.end(r); err != nil {
 		return true, err
 	}
-	return true, exit(exitOf(r, "", c.FailOnBlock))
+	return true, exit(exitOf(r, subject{}, c.FailOnBlock))
 }
 
 // withoutSecrets ends a reconciliation that has no token because the pull request

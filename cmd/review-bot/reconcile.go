@@ -48,5 +48,5 @@ func (c *reconcileCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
-	return exit(exitOfReconciliation(result, eventHead(w.env, t.number), c.FailOnBlock))
+	return exit(exitOfReconciliation(result, eventSubject(w.env, t.number), c.FailOnBlock))
 }

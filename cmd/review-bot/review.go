@@ -115,7 +115,7 @@ func (c *reviewCmd) Run(w *world, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	return exit(exitOf(result, eventHead(w.env, t.number), c.FailOnBlock))
+	return exit(exitOf(result, eventSubject(w.env, t.number), c.FailOnBlock))
 }
 
 // settings are what flags say, and the defaults of what they don't. A model may

@@ -164,6 +164,9 @@ func (p *Pull) Edit(tb TB, title, body string) {
 	p.patch(tb, map[string]any{"title": title, "body": body})
 }
 
+// Retarget changes the branch that it is to be merged into.
+func (p *Pull) Retarget(tb TB, base string) { tb.Helper(); p.patch(tb, map[string]any{"base": base}) }
+
 func (p *Pull) patch(tb TB, body map[string]any) {
 	tb.Helper()
 	p.Repo.Server.Call(tb, p.Repo.Owner.Token, http.MethodPatch, p.path(""), body, nil)
