@@ -120,8 +120,9 @@ type RuleFacts struct {
 	BlockOnRejected bool
 	Listed          bool // only those on a list are official reviewers
 	Users, Teams    []string
-	KeepsStale      bool // an approval counts after a push
-	BlockOnRequests bool // a request for an official review holds up a merge
+	KeepsStale      bool   // an approval counts after a push
+	BlockOnRequests bool   // a request for an official review holds up a merge
+	Files           string // that no pull request may change: globs with ; between them
 }
 
 // LockTrial is what came of locking the account on a pull request and unlocking it.

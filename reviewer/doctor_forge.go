@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -36,7 +37,7 @@ func JudgeForge(f ForgeFacts, lock LockTrial) []Check {
 		return append(checks, unasked("scopes", "the token"), unasked("repository", "the token"), unasked("lock", "the token"))
 	}
 	checks = append(checks, f.scopes()...)
-	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.approvals())
+	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.workflows(), f.approvals())
 	checks = append(checks, f.pull(), f.lock(lock))
 	return append(checks, f.conversations(), f.files())
 }
@@ -255,13 +256,80 @@ func (f ForgeFacts) checks() Check {
 		return Check{
 			name, Warned,
 			fmt.Sprintf("a merge into %s waits for no status check: a job that failed or never ran holds nothing up", b.Name),
-			"require the checks of the review jobs, such as “review / review (ROLE) (pull_request)”, " +
-				"and give these jobs fail-on-block",
+			"require the checks of the review jobs, " + b.check() + ", and give these jobs fail-on-block",
+		}
+	case !slices.ContainsFunc(b.Checks, func(check string) bool { return strings.Contains(check, b.into()) }):
+		return Check{
+			name, Warned,
+			fmt.Sprintf("a merge into %s waits for %s, and none of these names the branch: a check of a pull request into another "+
+				"branch counts here, too, after that is retargeted without a run ([skip ci])", b.Name, strings.Join(b.Checks, ", ")),
+			"name the review jobs “review (ROLE) into ${{ github.base_ref }}”, and require " + b.check(),
 		}
 	default:
 		return Check{name, Fine, fmt.Sprintf("a merge into %s waits for %s; whether these jobs have fail-on-block can't be seen",
 			b.Name, strings.Join(b.Checks, ", ")), ""}
 	}
+}
+
+// into is how the name of a check ends that was made for this base branch.
+func (b BranchFacts) into() string { return " into " + b.Name + " " }
+
+// check is the name of the check to require.
+func (b BranchFacts) check() string {
+	return "“review / review (ROLE)" + b.into() + "(pull_request)”"
+}
+
+// workflows judges whether a pull request may bring the workflow that makes its own check
+// green. On pull_request the server runs the head's files.
+func (f ForgeFacts) workflows() Check {
+	const name = "workflow files"
+	b := f.Branch.Value
+	if !f.guarded() || len(b.Checks) == 0 {
+		return unasked(name, "a required check")
+	}
+	folders := []string{".gitea/**"}
+	if strings.Contains(f.Version.Value, "+gitea-") {
+		folders = append(folders, ".forgejo/**")
+	}
+	const pushers = "; who may push can set a check all the same"
+	switch of := slices.IndexFunc(b.Checks, ofBase); {
+	case of >= 0:
+		return Check{name, Fine, "“" + b.Checks[of] + "” is made by the base branch's workflow files" + pushers, ""}
+	case !f.Rules.OK():
+		return Check{name, Skipped, "only administrators see whether a pull request may change these, and so make its own check green", ""}
+	case !slices.ContainsFunc(folders, func(folder string) bool { return !covers(f.Rules.Value.Files, folder) }):
+		return Check{name, Fine, "a pull request that changes these can't be merged into " + b.Name + pushers, ""}
+	}
+	return Check{
+		name, Warned, "a pull request may change these, and so make its own check green without a verdict",
+		"write " + strings.Join(folders, ";") + " into “Protected file patterns” of the branch's protection, or run the review jobs on pull_request_target",
+	}
+}
+
+// ofBase reports whether a check is one of pull_request_target.
+func ofBase(check string) bool { return strings.HasSuffix(check, "(pull_request_target)") }
+
+// covers reports whether the branch's protected file patterns have every workflow in a
+// folder of the form NAME/**.
+func covers(patterns, folder string) bool {
+	for _, file := range []string{"a.yml", "b.yaml"} {
+		path := strings.TrimSuffix(folder, "**") + "workflows/" + file
+		if !slices.ContainsFunc(strings.Split(patterns, ";"), func(glob string) bool { return protects(glob, path) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// protects reports whether a glob of a branch's protection has a path. Neither * nor ? is
+// a dot or a slash there.
+func protects(glob, path string) bool {
+	pattern := regexp.QuoteMeta(strings.ToLower(strings.TrimSpace(glob)))
+	for _, wild := range [][2]string{{`\*\*`, `.*`}, {`\*`, `[^./]*`}, {`\?`, `[^./]`}} {
+		pattern = strings.ReplaceAll(pattern, wild[0], wild[1])
+	}
+	found, err := regexp.MatchString("^"+pattern+"$", path)
+	return err == nil && found
 }
 
 // approvals judges what the branch's rules make of the account's approvals.

@@ -19,8 +19,8 @@ func sound() ForgeFacts {
 		Account: Told[User]{ok, User{7, "bot"}}, Repository: Told[RepoFacts]{ok, RepoFacts{Pulls: true, Push: true, Admin: true, DefaultBranch: "main"}},
 		RepoWrite: refused, IssueWrite: refused, IssueRead: ok,
 		Pull:    Told[Pull]{ok, Pull{Number: 3, Author: User{8, "alice"}, BaseBranch: "main"}},
-		Branch:  Told[BranchFacts]{ok, BranchFacts{"main", true, 0, []string{"review / review (logic) (pull_request)"}}},
-		Rules:   Told[RuleFacts]{ok, RuleFacts{BlockOnRejected: true}},
+		Branch:  Told[BranchFacts]{ok, BranchFacts{"main", true, 0, []string{"review / review (logic) into main (pull_request)"}}},
+		Rules:   Told[RuleFacts]{ok, RuleFacts{BlockOnRejected: true, Files: "docs/*;.gitea/**"}},
 		Resolve: refused, Reply: refused, Attach: refused, Tree: ok, Contents: ok,
 	}
 }
@@ -74,8 +74,41 @@ func TestJudgeForge(t *testing.T) {
 		},
 		"checks": {
 			func(*ForgeFacts) {}, "required checks", Fine,
-			"waits for review / review (logic) (pull_request); whether these jobs have fail-on-block can't be seen",
+			"waits for review / review (logic) into main (pull_request); whether these jobs have fail-on-block can't be seen",
 			"",
+		},
+		"checks of every branch": {
+			func(f *ForgeFacts) { f.Branch.Value.Checks = []string{"review / review (logic) (pull_request)"} },
+			"required checks", Warned, "none of these names the branch", "“review / review (ROLE) into main (pull_request)”",
+		},
+		"checks of another branch": {
+			func(f *ForgeFacts) { f.Branch.Value.Name = "mai" }, "required checks", Warned, "none of these names the branch", "into mai ",
+		},
+		"workflow files": {
+			func(*ForgeFacts) {}, "workflow files", Fine, "can't be merged into main; who may push can set a check all the same", "",
+		},
+		"workflow files, no pattern": {
+			func(f *ForgeFacts) { f.Rules.Value.Files = "" }, "workflow files", Warned, "may change these", "write .gitea/** into",
+		},
+		"workflow files, patterns that miss some": {
+			func(f *ForgeFacts) { f.Rules.Value.Files = ".gitea/*; .gitea/workflows/*;.gitea/workflows/*.yml" },
+			"workflow files", Warned, "may change these", "pull_request_target",
+		},
+		"workflow files, other patterns": {
+			func(f *ForgeFacts) { f.Rules.Value.Files = " .Gitea/workflows/?.y*ml " }, "workflow files", Fine, "can't be merged", "",
+		},
+		"workflow files of Forgejo": {
+			func(f *ForgeFacts) { f.Version.Value = "15.0.3+gitea-1.22.0" }, "workflow files", Warned, "may change these",
+			"write .gitea/**;.forgejo/** into",
+		},
+		"workflow files of the base": {func(f *ForgeFacts) {
+			f.Rules.Value.Files, f.Branch.Value.Checks = "", []string{"ci / a (push)", "review / a into main (pull_request_target)"}
+		}, "workflow files", Fine, "“review / a into main (pull_request_target)” is made by the base branch's workflow files", ""},
+		"workflow files, not an administrator": {
+			func(f *ForgeFacts) { f.Rules = Told[RuleFacts]{} }, "workflow files", Skipped, "only administrators see", "",
+		},
+		"workflow files, no checks": {
+			func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "workflow files", Skipped, "a required check comes first", "",
 		},
 		"checks, no protection": {
 			func(f *ForgeFacts) { f.Branch.Value.Protected = false }, "required checks", Skipped,

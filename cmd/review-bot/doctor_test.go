@@ -32,7 +32,7 @@ func newClinic(t *testing.T) clinic {
 	t.Helper()
 	c := clinic{bench: newBench(t, map[string]string{"a.txt": "a\n", ".review-bot.yaml": "model: scripted-1\n"})}
 	c.srv.Call(t, c.owner.Token, http.MethodPatch, "/repos/"+c.repo.FullName()+"/branch_protections/main", map[string]any{
-		"enable_status_check": true, "status_check_contexts": []string{"review / review (logic) (pull_request)"}, "dismiss_stale_approvals": true,
+		"enable_status_check": true, "status_check_contexts": []string{"review / review (logic) into main (pull_request)"}, "dismiss_stale_approvals": true,
 	}, nil)
 	c.pull = c.open(t, giteatest.Files(map[string]string{"b.txt": "b\n"}))
 	c.model = model(t, modeltest.ByMatch(modeltest.Match{Reply: modeltest.Answer(answer())}), modeltest.Models("scripted-1", "scripted-2"), modeltest.APIKey("key-of-the-model"))
@@ -116,8 +116,10 @@ ok    repository          alice/shop, public
 ok    write access        bot may write to alice/shop
 ok    official            the base branch main is protected and wants 1 approval; a writer's verdict
                           counts, unless a list of approvers leaves it out (administrators see that)
-ok    required checks     a merge into main waits for review / review (logic) (pull_request);
-                          whether these jobs have fail-on-block can't be seen
+ok    required checks     a merge into main waits for review / review (logic) into main
+                          (pull_request); whether these jobs have fail-on-block can't be seen
+-     workflow files      only administrators see whether a pull request may change these, and so
+                          make its own check green
 ok    approvals           nothing speaks against them; whether they outlive a push administrators
                           see only
 ok    pull request        #1 of alice, into main
@@ -130,7 +132,7 @@ ok    model server        http://model/v1 answers
 ok    model               scripted-1 is listed
 ok    structured outputs  accepted (N tokens)
 
-20 ok, 0 warn, 0 FAIL, 0 not looked at
+20 ok, 0 warn, 0 FAIL, 1 not looked at
 `
 
 func TestDoctorOnAGoodSetUp(t *testing.T) {

@@ -161,13 +161,14 @@ func (c *Client) examineRules(ctx context.Context, name string) (is reviewer.Tol
 		DismissStale    bool     `json:"dismiss_stale_approvals"`
 		IgnoreStale     bool     `json:"ignore_stale_approvals"`
 		BlockOnRequests bool     `json:"block_on_official_review_requests"`
+		Files           string   `json:"protected_file_patterns"`
 	}
 	reply := c.ask(ctx, question{path: c.path("/branch_protections"), into: &rules})
 	for _, r := range rules {
 		if r.Name == name {
 			is.Reply, is.Value = reply, reviewer.RuleFacts{
 				BlockOnRejected: r.BlockOnRejected, Listed: r.Listed, Users: r.Users, Teams: r.Teams,
-				KeepsStale: !r.DismissStale && !r.IgnoreStale, BlockOnRequests: r.BlockOnRequests,
+				KeepsStale: !r.DismissStale && !r.IgnoreStale, BlockOnRequests: r.BlockOnRequests, Files: r.Files,
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func TestExamineSendsNothingThatChangesAnything(t *testing.T) {
 		"/repos/alice/shop/pulls/42":            `{"user":{"id":8,"login":"alice"},"state":"open","base":{"ref":"a/b c"}}`,
 		"/repos/alice/shop/pulls/42/reviews":    `[{"id":1,"user":{"id":7},"state":"REQUEST_CHANGES","official":true}]`,
 		"/repos/alice/shop/branches/a/b c":      `{"protected":true,"required_approvals":2,"effective_branch_protection_name":"a/*","commit":{"id":"` + commit + `"}}`,
-		"/repos/alice/shop/branch_protections":  `[{"rule_name":"main"},{"rule_name":"a/*","block_on_rejected_reviews":true,"enable_approvals_whitelist":true,"approvals_whitelist_username":["bot"],"approvals_whitelist_teams":["t"]},{"rule_name":"z"}]`,
+		"/repos/alice/shop/branch_protections":  `[{"rule_name":"main"},{"rule_name":"a/*","block_on_rejected_reviews":true,"protected_file_patterns":".gitea/**","enable_approvals_whitelist":true,"approvals_whitelist_username":["bot"],"approvals_whitelist_teams":["t"]},{"rule_name":"z"}]`,
 		"/repos/alice/shop/git/trees/" + commit: `{}`, "/repos/alice/shop/file-contents": `[null]`, "/repos/alice/shop/issues/comments": `[]`,
 	}
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func TestExamineSendsNothingThatChangesAnything(t *testing.T) {
 		Pull:     reviewer.Told[reviewer.Pull]{Reply: ok, Value: reviewer.Pull{Number: 42, Author: reviewer.User{ID: 8, Login: "alice"}, BaseBranch: "a/b c"}},
 		Official: true,
 		Branch:   reviewer.Told[reviewer.BranchFacts]{Reply: ok, Value: reviewer.BranchFacts{Name: "a/b c", Protected: true, Approvals: 2}},
-		Rules:    reviewer.Told[reviewer.RuleFacts]{Reply: ok, Value: reviewer.RuleFacts{BlockOnRejected: true, KeepsStale: true, Listed: true, Users: []string{"bot"}, Teams: []string{"t"}}},
+		Rules:    reviewer.Told[reviewer.RuleFacts]{Reply: ok, Value: reviewer.RuleFacts{BlockOnRejected: true, KeepsStale: true, Listed: true, Users: []string{"bot"}, Teams: []string{"t"}, Files: ".gitea/**"}},
 		Resolve:  refused, Reply: refused, Attach: refused, Tree: ok, Contents: ok,
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -208,6 +208,7 @@ type Protection struct {
 	DismissStaleApprovals         bool
 	IgnoreStaleApprovals          bool
 	StatusChecks                  []string // contexts that must be success; nil: none
+	ProtectedFiles                string   // globs of files that no pull request may change, with ; between them
 	AllowPush                     bool     // directly to the branch, by writers
 }
 
@@ -227,6 +228,7 @@ func (r *Repo) Protect(tb TB, branch string, p Protection) {
 		"ignore_stale_approvals":            p.IgnoreStaleApprovals,
 		"enable_status_check":               p.StatusChecks != nil,
 		"status_check_contexts":             p.StatusChecks,
+		"protected_file_patterns":           p.ProtectedFiles,
 	}, nil)
 }
 
