@@ -14,7 +14,7 @@ import (
 func (p *play) settles(s attackSettle) {
 	p.Helper()
 	by := p.arena.person(p.T, s.By)
-	j := p.stage.job(model(p.T, modeltest.Sequence()), "")
+	j := p.job(model(p.T, modeltest.Sequence()), "")
 	j = j.with("GITEA_TOKEN", by.Token).with("GITHUB_SERVER_URL", p.srv.URL)
 	args := []string{"settle", "--payload", p.written(map[string]any{"items": p.named(s.Items)})}
 	if s.Triage == nil {

@@ -53,35 +53,29 @@ var changeFacts = []fact{
 		})
 		l.wantChanges("nothing", p.Head, p.Head, nil)
 		now := l.Push("author", map[string]string{
-			"new.go": Executable(head["new.go"]), "old.txt": Link("new.go"), "a/deep/x.txt": "x", "a/deep/y.txt": "y",
-			"lib":     Submodule(module),
+			"new.go": Executable(head["new.go"]), "old.txt": Link("new.go"), "a/deep/x.txt": "x", "a/deep/y.txt": "y", "lib": Submodule(module),
 			"\xff.go": "bytes", "ü \"q\"\t.txt": "q", "main.go": BaseFiles()["main.go"],
 		})
 		l.wantChanges("a push", p.Head, now, map[string][2]string{
-			"new.go": {head["new.go"], Executable(head["new.go"])}, "old.txt": {BaseFiles()["old.txt"], Link("new.go")},
-			"lib":          {Gone, Submodule(module)},
+			"new.go": {head["new.go"], Executable(head["new.go"])}, "old.txt": {BaseFiles()["old.txt"], Link("new.go")}, "lib": {Gone, Submodule(module)},
 			"a/deep/x.txt": {Gone, "x"}, "a/deep/y.txt": {Gone, "y"}, "\xff.go": {Gone, "bytes"}, "ü \"q\"\t.txt": {Gone, "q"},
 			"main.go": {head["main.go"], BaseFiles()["main.go"]},
 		})
 		moved := strings.Repeat("6", 40)
-		next := l.Push("author", map[string]string{"a/deep/x.txt": Gone, "b/x.txt": "x", "a/deep/y.txt": "z",
-			"lib": Submodule(moved), "new.go": Gone})
+		next := l.Push("author", map[string]string{"a/deep/x.txt": Gone, "b/x.txt": "x", "a/deep/y.txt": "z", "lib": Submodule(moved), "new.go": Gone})
 		l.wantChanges("another push", now, next, map[string][2]string{
-			"a/deep/x.txt": {"x", Gone}, "b/x.txt": {Gone, "x"}, "a/deep/y.txt": {"y", "z"},
-			"lib":    {Submodule(module), Submodule(moved)},
+			"a/deep/x.txt": {"x", Gone}, "b/x.txt": {Gone, "x"}, "a/deep/y.txt": {"y", "z"}, "lib": {Submodule(module), Submodule(moved)},
 			"new.go": {Executable(head["new.go"]), Gone},
 		})
 		l.wantChanges("backwards", next, now, map[string][2]string{
-			"a/deep/x.txt": {Gone, "x"}, "b/x.txt": {"x", Gone}, "a/deep/y.txt": {"z", "y"},
-			"lib":    {Submodule(moved), Submodule(module)},
+			"a/deep/x.txt": {Gone, "x"}, "b/x.txt": {"x", Gone}, "a/deep/y.txt": {"z", "y"}, "lib": {Submodule(moved), Submodule(module)},
 			"new.go": {Gone, Executable(head["new.go"])},
 		})
 	}},
 	{"names that aren't UTF-8 can't be told apart in a list", approving(), func(l *lab) {
 		p := l.pull()
 		now := l.Push("author", map[string]string{"x/\xfe.go": "1", "x/\xff.go": "2", "x/y.go": "3"})
-		if got := l.changes(p.Head, now); !slices.Equal(got.Unclear, []string{"x/\uFFFD.go"}) || len(got.Changes) != 1 ||
-			got.Changes[0].Path != "x/y.go" {
+		if got := l.changes(p.Head, now); !slices.Equal(got.Unclear, []string{"x/\uFFFD.go"}) || len(got.Changes) != 1 || got.Changes[0].Path != "x/y.go" {
 			l.Errorf("changes %+v", got)
 		}
 		next := l.Push("author", map[string]string{"z": "4"})
@@ -136,8 +130,7 @@ var changeFacts = []fact{
 	{"a content is read by its id, in full", approving(), func(l *lab) {
 		for _, text := range []string{"", "\x00\xff\r\n", HeadFiles()["new.go"]} {
 			l.Push("author", map[string]string{"\xff.bin": text, "x": "x" + text})
-			if got, err := l.As("bot").Blob(l.Context(), change.Blob([]byte(text))); err != nil ||
-				!bytes.Equal(got, []byte(text)) {
+			if got, err := l.As("bot").Blob(l.Context(), change.Blob([]byte(text))); err != nil || !bytes.Equal(got, []byte(text)) {
 				l.Errorf("%q, %v; want %q", got, err, text)
 			}
 		}
@@ -151,18 +144,10 @@ var changeFacts = []fact{
 			head[path] = text
 		}
 		for _, push := range []map[string]string{
-			{
-				"run.sh": Executable("echo\n"), "link": Link("main.go"), "lib": Submodule(module), "empty": "", "bin": "a\x00b",
-				"a b.txt": "x\n",
-			},
-			{
-				"\xff\xfe.go": "bytes\n", "ü.go": "umlaut\n", "ta\tb.go": "tab\n", "qu\"ote.go": "quote\n",
-				"back\\slash.go": "slash\n",
-			},
+			{"run.sh": Executable("echo\n"), "link": Link("main.go"), "lib": Submodule(module), "empty": "", "bin": "a\x00b", "a b.txt": "x\n"},
+			{"\xff\xfe.go": "bytes\n", "ü.go": "umlaut\n", "ta\tb.go": "tab\n", "qu\"ote.go": "quote\n", "back\\slash.go": "slash\n"},
 			{"old.txt": Gone, "elsewhere/old.txt": head["old.txt"], "main.go": Link("new.go")},
-			{
-				"elsewhere/old.txt": Gone, "elsewhere/new.txt": Executable(head["old.txt"]), "main.go": Executable(head["main.go"]),
-			},
+			{"elsewhere/old.txt": Gone, "elsewhere/new.txt": Executable(head["old.txt"]), "main.go": Executable(head["main.go"])},
 		} {
 			l.Push("author", push)
 			for path, text := range push {

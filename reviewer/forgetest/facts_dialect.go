@@ -71,22 +71,21 @@ var dialectFacts = []fact{
 			l.Errorf("comments %+v, want lines 3 of %s and 2 of the head", all, old)
 		}
 	}},
-	{"two comments may be kept at one line of two commits, and a reply joins the older one", Setup{}.in(blames),
-		func(l *lab) {
-			old, text := l.pull().Head, HeadFiles()["new.go"]
-			l.Push("author", map[string]string{"new.go": "three\nlines\nmore\n" + text})
-			row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "new.go", NewLine: 2, Body: "new line"},
-				reviewer.NewComment{Path: "new.go", NewLine: 5, Body: "old line"})
-			all := l.comments("bot", row.ID)
-			l.Reply("author", all[1].ID, "because")
-			all = l.comments("bot", row.ID)
-			head := l.pull().Head
-			for i, commit := range []string{head, old, head} {
-				if all[i].NewLine != 2 || all[i].Commit != commit {
-					l.Errorf("comment %+v, want it at line 2 of %s", all[i], commit)
-				}
+	{"two comments may be kept at one line of two commits, and a reply joins the older one", Setup{}.in(blames), func(l *lab) {
+		old, text := l.pull().Head, HeadFiles()["new.go"]
+		l.Push("author", map[string]string{"new.go": "three\nlines\nmore\n" + text})
+		row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "new.go", NewLine: 2, Body: "new line"},
+			reviewer.NewComment{Path: "new.go", NewLine: 5, Body: "old line"})
+		all := l.comments("bot", row.ID)
+		l.Reply("author", all[1].ID, "because")
+		all = l.comments("bot", row.ID)
+		head := l.pull().Head
+		for i, commit := range []string{head, old, head} {
+			if all[i].NewLine != 2 || all[i].Commit != commit {
+				l.Errorf("comment %+v, want it at line 2 of %s", all[i], commit)
 			}
-		}},
+		}
+	}},
 	{"a comment on the line where another one is kept joins that", Setup{}.in(blames), func(l *lab) {
 		old, text := l.pull().Head, HeadFiles()["new.go"]
 		l.Push("author", map[string]string{"new.go": "three\nlines\nmore\n" + text})
@@ -98,57 +97,51 @@ var dialectFacts = []fact{
 			}
 		}
 	}},
-	{"a comment on the old side of a file that was renamed fails under the new name, not under the old one",
-		Setup{}.in(checksOld), func(l *lab) {
-			l.renameOld()
-			_, err := l.try("bot", sentinel.Comment, "hm", on("left"),
-				reviewer.NewComment{Path: "renamed.txt", OldLine: 2, Body: "gone"})
-			l.refused(err, "unknown")
-			rows := l.rows("bot", "bot")
-			if len(rows) != 1 || rows[0].State != escalation.RowPending || rows[0].Comments != 1 {
-				l.Errorf("rows %+v, want one that is pending with a comment", rows)
-			}
-			row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "old.txt", OldLine: 2, Body: "gone"})
-			l.wantTexts("bot", row.ID, "left", "gone")
-		}},
-	{"a comment on the old side of a file that was renamed is taken under both names", Setup{}.in(takesAnyOld),
-		func(l *lab) {
-			l.renameOld()
-			row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "renamed.txt", OldLine: 2, Body: "new name"},
-				reviewer.NewComment{Path: "old.txt", OldLine: 2, Body: "old name"})
-			l.wantTexts("bot", row.ID, "new name", "old name")
-		}},
+	{"a comment on the old side of a file that was renamed fails under the new name, not under the old one", Setup{}.in(checksOld), func(l *lab) {
+		l.renameOld()
+		_, err := l.try("bot", sentinel.Comment, "hm", on("left"), reviewer.NewComment{Path: "renamed.txt", OldLine: 2, Body: "gone"})
+		l.refused(err, "unknown")
+		rows := l.rows("bot", "bot")
+		if len(rows) != 1 || rows[0].State != escalation.RowPending || rows[0].Comments != 1 {
+			l.Errorf("rows %+v, want one that is pending with a comment", rows)
+		}
+		row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "old.txt", OldLine: 2, Body: "gone"})
+		l.wantTexts("bot", row.ID, "left", "gone")
+	}},
+	{"a comment on the old side of a file that was renamed is taken under both names", Setup{}.in(takesAnyOld), func(l *lab) {
+		l.renameOld()
+		row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "renamed.txt", OldLine: 2, Body: "new name"},
+			reviewer.NewComment{Path: "old.txt", OldLine: 2, Body: "old name"})
+		l.wantTexts("bot", row.ID, "new name", "old name")
+	}},
 	{"a comment past the end of the old side fails", Setup{}.in(checksOld), func(l *lab) {
-		_, err := l.try("bot", sentinel.Comment, "hm",
-			reviewer.NewComment{Path: "main.go", OldLine: 99, Body: "past the end"})
+		_, err := l.try("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "main.go", OldLine: 99, Body: "past the end"})
 		l.refused(err, "unknown")
 	}},
-	{"a comment past the end of the new side is taken, one out of the repository isn't", Setup{}.in(takesPastEnd),
-		func(l *lab) {
-			row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "new.go", NewLine: 500, Body: "past the end"})
-			l.wantTexts("bot", row.ID, "past the end")
-			_, err := l.try("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "../x", NewLine: 1, Body: "out"})
-			l.refused(err, "unknown")
-		}},
-	{"deleting the entry of a review, of a dismissal or of an inline comment changes nothing", blocking().in(keepsEntries),
-		func(l *lab) {
-			row := l.post("bot", sentinel.RequestChanges, "no", on("here"))
-			l.status(l.Dismiss("owner", row.ID, "fine", false), http.StatusOK)
-			l.status(l.DeleteEntry("outsider", row.CommentID), http.StatusForbidden)
-			for _, id := range []int64{row.CommentID, l.comments("bot", row.ID)[0].ID, l.entry(escalation.EntryDismiss).ID} {
-				l.status(l.DeleteEntry("writer", id), http.StatusOK)
-			}
-			l.wantTexts("bot", row.ID, "here")
-			l.entry(escalation.EntryDismiss)
-			if now := l.row(row.ID); now.CommentID != row.CommentID || now.URL != row.URL {
-				l.Errorf("row %+v, was %+v", now, row)
-			}
-			comment := l.Comment("author", "plain")
-			l.status(l.DeleteEntry("writer", comment), http.StatusOK)
-			if slices.Contains(ids(l.entries(escalation.EntryComment)), comment) {
-				l.Errorf("the comment %d is still there", comment)
-			}
-		}},
+	{"a comment past the end of the new side is taken, one out of the repository isn't", Setup{}.in(takesPastEnd), func(l *lab) {
+		row := l.post("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "new.go", NewLine: 500, Body: "past the end"})
+		l.wantTexts("bot", row.ID, "past the end")
+		_, err := l.try("bot", sentinel.Comment, "hm", reviewer.NewComment{Path: "../x", NewLine: 1, Body: "out"})
+		l.refused(err, "unknown")
+	}},
+	{"deleting the entry of a review, of a dismissal or of an inline comment changes nothing", blocking().in(keepsEntries), func(l *lab) {
+		row := l.post("bot", sentinel.RequestChanges, "no", on("here"))
+		l.status(l.Dismiss("owner", row.ID, "fine", false), http.StatusOK)
+		l.status(l.DeleteEntry("outsider", row.CommentID), http.StatusForbidden)
+		for _, id := range []int64{row.CommentID, l.comments("bot", row.ID)[0].ID, l.entry(escalation.EntryDismiss).ID} {
+			l.status(l.DeleteEntry("writer", id), http.StatusOK)
+		}
+		l.wantTexts("bot", row.ID, "here")
+		l.entry(escalation.EntryDismiss)
+		if now := l.row(row.ID); now.CommentID != row.CommentID || now.URL != row.URL {
+			l.Errorf("row %+v, was %+v", now, row)
+		}
+		comment := l.Comment("author", "plain")
+		l.status(l.DeleteEntry("writer", comment), http.StatusOK)
+		if slices.Contains(ids(l.entries(escalation.EntryComment)), comment) {
+			l.Errorf("the comment %d is still there", comment)
+		}
+	}},
 	{"a closed pull request takes verdicts that don't count", approving().in(takesClosed), func(l *lab) {
 		l.Close("owner")
 		l.post("bot", sentinel.Approved, "yes")
@@ -161,15 +154,14 @@ var dialectFacts = []fact{
 		l.post("bot", sentinel.Approved, "yes", on("here"))
 		l.wantRows("bot", "APPROVED official")
 	}},
-	{"after a verdict that was begun before a request the account can be asked again", approving().in(forgetsAsked),
-		func(l *lab) {
-			l.leavePending()
-			l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
-			l.post("bot", sentinel.Approved, "yes")
-			l.wantRows("bot", "APPROVED official")
-			l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
-			l.wantRows("bot", "APPROVED", "REQUEST_REVIEW official")
-		}},
+	{"after a verdict that was begun before a request the account can be asked again", approving().in(forgetsAsked), func(l *lab) {
+		l.leavePending()
+		l.must(l.As("owner").RequestReview(l.Context(), l.Login("bot")))
+		l.post("bot", sentinel.Approved, "yes")
+		l.wantRows("bot", "APPROVED official")
+		l.must(l.As("bot").RequestReview(l.Context(), l.Login("bot")))
+		l.wantRows("bot", "APPROVED", "REQUEST_REVIEW official")
+	}},
 	{"an edit to the same text shows in since", approving().in(touchesSame), func(l *lab) {
 		row := l.post("bot", sentinel.RequestChanges, "first")
 		l.Tick()

@@ -20,22 +20,20 @@ var listFacts = []fact{
 			l.Errorf("rows %+v, want the bot's and two of which nothing is shown", rows)
 		}
 	}},
-	{"a stranger's pending review hides what came later from all but a reading to the end", approving().in(cutsLists),
-		func(l *lab) {
-			l.post("bot", sentinel.RequestChanges, "no")
-			l.status(l.BeginComments("outsider", "later", 120), http.StatusOK)
-			l.must(l.As("author").RequestReview(l.Context(), l.Login("bot")))
-			l.wantRows("bot", "REQUEST_CHANGES", "REQUEST_REVIEW official")
-			rows := l.hidden("bot", 1)
-			if kinds := l.kinds(l.As("bot").Timeline(l.Context(), time.Time{}, rows)); slices.Contains(kinds, escalation.EntryReviewRequest) {
-				l.Errorf("the request isn't hidden: %v", kinds)
-			}
-			entries, reach, err := l.As("bot").TimelineToEnd(l.Context(), time.Time{}, rows)
-			if kinds := l.kinds(entries, err); reach != escalation.ReachEnd ||
-				!slices.Contains(kinds, escalation.EntryReviewRequest) {
-				l.Errorf("read to the end (%q), the request is missing: %v", reach, kinds)
-			}
-		}},
+	{"a stranger's pending review hides what came later from all but a reading to the end", approving().in(cutsLists), func(l *lab) {
+		l.post("bot", sentinel.RequestChanges, "no")
+		l.status(l.BeginComments("outsider", "later", 120), http.StatusOK)
+		l.must(l.As("author").RequestReview(l.Context(), l.Login("bot")))
+		l.wantRows("bot", "REQUEST_CHANGES", "REQUEST_REVIEW official")
+		rows := l.hidden("bot", 1)
+		if kinds := l.kinds(l.As("bot").Timeline(l.Context(), time.Time{}, rows)); slices.Contains(kinds, escalation.EntryReviewRequest) {
+			l.Errorf("the request isn't hidden: %v", kinds)
+		}
+		entries, reach, err := l.As("bot").TimelineToEnd(l.Context(), time.Time{}, rows)
+		if kinds := l.kinds(entries, err); reach != escalation.ReachEnd || !slices.Contains(kinds, escalation.EntryReviewRequest) {
+			l.Errorf("read to the end (%q), the request is missing: %v", reach, kinds)
+		}
+	}},
 	{"the entry of a review shows that the timeline goes on", approving(), func(l *lab) {
 		l.post("bot", sentinel.RequestChanges, "no")
 		l.status(l.BeginComments("outsider", "later", 120), http.StatusOK)

@@ -38,19 +38,18 @@ var refusalFacts = []fact{
 		l.post("bot", sentinel.Comment, "", on("here"))
 		l.wantRows("bot", "APPROVED official", "COMMENT")
 	}},
-	{"a closed pull request takes comments only, and a verdict's inline comments stay pending",
-		approving().in(refusesClosed), func(l *lab) {
-			l.Close("owner")
-			_, err := l.try("bot", sentinel.Approved, "yes")
-			l.refused(err, "(422): can't submit review for a closed or merged PR")
-			l.post("bot", sentinel.Comment, "late", on("here"))
-			_, err = l.try("bot", sentinel.RequestChanges, "no", on("left"))
-			l.refused(err, "(422): can't submit review for a closed or merged PR")
-			rows := l.rows("bot", "bot")
-			if len(rows) != 2 || rows[1].State != escalation.RowPending || rows[1].Comments != 1 {
-				l.Errorf("rows %+v, want a comment and a pending one", rows)
-			}
-		}},
+	{"a closed pull request takes comments only, and a verdict's inline comments stay pending", approving().in(refusesClosed), func(l *lab) {
+		l.Close("owner")
+		_, err := l.try("bot", sentinel.Approved, "yes")
+		l.refused(err, "(422): can't submit review for a closed or merged PR")
+		l.post("bot", sentinel.Comment, "late", on("here"))
+		_, err = l.try("bot", sentinel.RequestChanges, "no", on("left"))
+		l.refused(err, "(422): can't submit review for a closed or merged PR")
+		rows := l.rows("bot", "bot")
+		if len(rows) != 2 || rows[1].State != escalation.RowPending || rows[1].Comments != 1 {
+			l.Errorf("rows %+v, want a comment and a pending one", rows)
+		}
+	}},
 	{"a comment on a commit that doesn't exist is taken, a verdict and inline comments fail", approving(), func(l *lab) {
 		post := func(event sentinel.Verdict, comments ...reviewer.NewComment) (reviewer.Row, error) {
 			return l.As("bot").PostReview(l.Context(), reviewer.NewReview{Event: event, Commit: noCommit, Body: "x", Comments: comments})
@@ -70,21 +69,20 @@ var refusalFacts = []fact{
 			l.Errorf("rows %+v, want a comment and an empty pending one", rows)
 		}
 	}},
-	{"an inline comment past the end of a file or out of the repository fails and leaves the ones before pending",
-		approving().in(refusesPastEnd), func(l *lab) {
-			for i, bad := range []reviewer.NewComment{
-				{Path: "new.go", NewLine: 11}, {Path: "../x", NewLine: 1}, {Path: "/x", NewLine: 1}, {Path: "../x", OldLine: 1}, {Path: "/x"},
-			} {
-				bad.Body = "bad"
-				_, err := l.try("bot", sentinel.Approved, "yes", on("left"), bad)
-				l.refused(err, "unknown")
-				rows := l.rows("bot", "bot")
-				if len(rows) != 1 || rows[0].State != escalation.RowPending || rows[0].Comments != i+1 {
-					l.Errorf("after %+v: rows %+v, want one that is pending with %d comments", bad, rows, i+1)
-				}
+	{"an inline comment past the end of a file or out of the repository fails and leaves the ones before pending", approving().in(refusesPastEnd), func(l *lab) {
+		for i, bad := range []reviewer.NewComment{
+			{Path: "new.go", NewLine: 11}, {Path: "../x", NewLine: 1}, {Path: "/x", NewLine: 1}, {Path: "../x", OldLine: 1}, {Path: "/x"},
+		} {
+			bad.Body = "bad"
+			_, err := l.try("bot", sentinel.Approved, "yes", on("left"), bad)
+			l.refused(err, "unknown")
+			rows := l.rows("bot", "bot")
+			if len(rows) != 1 || rows[0].State != escalation.RowPending || rows[0].Comments != i+1 {
+				l.Errorf("after %+v: rows %+v, want one that is pending with %d comments", bad, rows, i+1)
 			}
-			l.wantRows("bot")
-		}},
+		}
+		l.wantRows("bot")
+	}},
 	{"a review that doesn't exist has no comments", approving(), func(l *lab) {
 		_, err := l.As("bot").Comments(l.Context(), 1<<40)
 		l.is(err, reviewer.ErrGone)
@@ -145,24 +143,23 @@ var pullFacts = []fact{
 			l.Errorf("diff\n%s\nwant\n%s", got, want)
 		}
 	}},
-	{"a file is read at a commit or branch, at the default branch for an unknown name", approving().in(looseRefs),
-		func(l *lab) {
-			p := l.pull()
-			for _, c := range []struct{ path, ref, want string }{
-				{"main.go", p.Base, BaseFiles()["main.go"]}, {"main.go", p.Head, HeadFiles()["main.go"]},
-				{"main.go", p.BaseBranch, BaseFiles()["main.go"]}, {"old.txt", p.Head, BaseFiles()["old.txt"]},
-				{"new.go", p.Base, Gone}, {"no/such", p.Head, Gone}, {"main.go", noCommit, Gone}, {"main.go", "no-such-branch", BaseFiles()["main.go"]},
-			} {
-				got, err := l.As("bot").File(l.Context(), c.path, c.ref)
-				if c.want == Gone {
-					if !errors.Is(err, reviewer.ErrNoFile) {
-						l.Errorf("%s at %s: error %v, want ErrNoFile", c.path, c.ref, err)
-					}
-				} else if err != nil || string(got) != c.want {
-					l.Errorf("%s at %s: %q, %v; want %q", c.path, c.ref, got, err, c.want)
+	{"a file is read at a commit or branch, at the default branch for an unknown name", approving().in(looseRefs), func(l *lab) {
+		p := l.pull()
+		for _, c := range []struct{ path, ref, want string }{
+			{"main.go", p.Base, BaseFiles()["main.go"]}, {"main.go", p.Head, HeadFiles()["main.go"]},
+			{"main.go", p.BaseBranch, BaseFiles()["main.go"]}, {"old.txt", p.Head, BaseFiles()["old.txt"]},
+			{"new.go", p.Base, Gone}, {"no/such", p.Head, Gone}, {"main.go", noCommit, Gone}, {"main.go", "no-such-branch", BaseFiles()["main.go"]},
+		} {
+			got, err := l.As("bot").File(l.Context(), c.path, c.ref)
+			if c.want == Gone {
+				if !errors.Is(err, reviewer.ErrNoFile) {
+					l.Errorf("%s at %s: error %v, want ErrNoFile", c.path, c.ref, err)
 				}
+			} else if err != nil || string(got) != c.want {
+				l.Errorf("%s at %s: %q, %v; want %q", c.path, c.ref, got, err, c.want)
 			}
-		}},
+		}
+	}},
 }
 
 // withoutIndex is a diff without git's hashes.

@@ -13,8 +13,7 @@ import (
 func TestMemoryConforms(t *testing.T) {
 	for _, d := range forgetest.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
-			forgetest.Conformance(t,
-				func(_ forgetest.TB, s forgetest.Setup) forgetest.Bench { return forgetest.NewMemory(d, s) })
+			forgetest.Conformance(t, func(_ forgetest.TB, s forgetest.Setup) forgetest.Bench { return forgetest.NewMemory(d, s) })
 		})
 	}
 }
