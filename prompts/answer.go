@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -20,6 +19,7 @@ type Answer struct {
 	Findings []Finding `json:"findings"` // new ones only
 	Retained []string  `json:"retained"` // ids of earlier findings that are kept; nil if the answer doesn't say
 	Closed   []Fix     `json:"closed"`   // earlier findings that the change fixes; nil if the answer doesn't say
+	Receipt  string    `json:"receipt"`  // codes that the model was to copy; see Request.Codes
 }
 
 // Fix says by what an earlier finding is fixed, as the model claims it.
@@ -89,21 +89,24 @@ func Schema() json.RawMessage { return bytes.Clone(schema) }
 
 // SchemaVersion changes whenever the schema or its meaning does; it is part of
 // the question's digest.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // MaxFindings bounds how many findings of one answer are read. A model that
 // reports more is rambling, and the rest is named rather than cut in silence.
 const MaxFindings = 500
 
-// Decode reads an answer strictly: one JSON object, every field present, none
-// unknown, values of their form. What is said of earlier findings may be missing,
-// see [Request.Decode]. The error says what is wrong in words that the model can be
-// shown. A single Markdown fence around the object is tolerated,
-// since servers without structured output tend to add one.
+// Decode reads an answer: one JSON object with every field present and its values of
+// their form. What models and servers without structured output do to such an object is
+// put right first, see plain. What is said of earlier findings may be missing, see
+// [Request.Decode]. The error says what is wrong in words that the model can be shown.
 func Decode(content string) (Answer, error) {
-	content = unfence(content)
-	if strings.TrimSpace(content) == "" {
+	content = bare(content)
+	if content == "" {
 		return Answer{}, errors.New("the answer is empty")
+	}
+	object, err := plain(content)
+	if err != nil {
+		return Answer{}, err
 	}
 	// Pointers tell a missing field from an empty one.
 	var raw struct {
@@ -111,12 +114,10 @@ func Decode(content string) (Answer, error) {
 		Findings *[]map[string]any `json:"findings"`
 		Retained []*string         `json:"retained"`
 		Closed   []map[string]any  `json:"closed"`
+		Receipt  *string           `json:"receipt"`
 	}
-	if err := strict(content, &raw); err != nil {
+	if err := json.Unmarshal(object, &raw); err != nil {
 		return Answer{}, fmt.Errorf("the answer is not the JSON object asked for: %w", err)
-	}
-	if err := exactNames(json.NewDecoder(strings.NewReader(content))); err != nil {
-		return Answer{}, fmt.Errorf("the answer is not of the form asked for: %w", err)
 	}
 	for _, f := range []struct {
 		name    string
@@ -137,17 +138,15 @@ func Decode(content string) (Answer, error) {
 	}
 	for i, f := range *raw.Findings {
 		// Severity's own decoder reads thresholds, and would offer "never" to the model.
-		if v, ok := f["severity"].(string); ok {
-			if !slices.Contains(Severities, Severity(v)) {
-				return Answer{}, fmt.Errorf("findings[%d]: severity %q is not one of critical, high, medium, low", i, v)
-			}
+		if v, ok := f["severity"].(string); ok && !slices.Contains(Severities, Severity(v)) {
+			return Answer{}, fmt.Errorf("findings[%d]: severity %q is not one of critical, high, medium, low", i, v)
 		}
 	}
 	if i := slices.Index(raw.Retained, nil); i >= 0 {
 		return Answer{}, fmt.Errorf("retained[%d] is null", i)
 	}
 	var a Answer
-	if err := strict(content, &a); err != nil {
+	if err := json.Unmarshal(object, &a); err != nil {
 		return Answer{}, fmt.Errorf("the answer is not of the form asked for: %w", err)
 	}
 	for i, f := range a.Findings {
@@ -159,13 +158,20 @@ func Decode(content string) (Answer, error) {
 }
 
 // Decode reads an answer to the request, as the function of that name does. One
-// that was asked about earlier findings has to say which of them are kept.
+// that was asked about earlier findings has to say which of them are kept, and all
+// receipts of the request have to be in it: see [Unread]. In what it returns they
+// are nowhere.
 func (r Request) Decode(content string) (Answer, error) {
 	a, err := Decode(content)
-	if err == nil && r.Asks && a.Retained == nil {
+	switch missing := r.unread(a); {
+	case err != nil:
+		return Answer{}, err
+	case missing > 0:
+		return Answer{}, &Unread{Missing: missing, Of: len(r.Codes)}
+	case r.Asks && a.Retained == nil:
 		return Answer{}, errors.New(`the field "retained" is missing`)
 	}
-	return a, err
+	return r.withoutCodes(a), nil
 }
 
 // complete reports the first object of a list that lacks a field.
@@ -180,7 +186,7 @@ func complete(list string, objects []map[string]any, fields []string) error {
 	return nil
 }
 
-var answerFields = []string{"summary", "findings", "retained", "closed"}
+var answerFields = []string{"summary", "findings", "retained", "closed", "receipt"}
 
 var fixFields = []string{"id", "by"}
 
@@ -197,69 +203,4 @@ func (f Finding) validate() error {
 		return errors.New("the title is empty")
 	}
 	return nil
-}
-
-func strict(content string, into any) error {
-	d := json.NewDecoder(strings.NewReader(content))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("it ends in the middle")
-		}
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
-	}
-	return nil
-}
-
-// exactNames refuses what encoding/json lets pass: a field's name in capitals,
-// and a name that stands twice in one object, of which the last would count.
-// The content is well-formed, its depth bounded.
-func exactNames(d *json.Decoder) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	open, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		if open == '{' {
-			token, err := d.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := token.(string)
-			if seen[name] {
-				return fmt.Errorf("the field %q stands twice", name)
-			}
-			if !slices.Contains(slices.Concat(findingFields, answerFields, fixFields), name) {
-				return fmt.Errorf("unknown field %q", name)
-			}
-			seen[name] = true
-		}
-		if err := exactNames(d); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token()
-	return err
-}
-
-// unfence takes the object out of a Markdown code fence, if that is all there is.
-func unfence(content string) string {
-	trimmed := strings.TrimSpace(content)
-	first, rest, ok := strings.Cut(trimmed, "\n")
-	if !ok || !strings.HasPrefix(first, "```") {
-		return content
-	}
-	inner, ok := strings.CutSuffix(rest, "```")
-	if !ok {
-		return content
-	}
-	return inner
 }

@@ -18,29 +18,33 @@ type Request struct {
 	Material string // the pull request, fenced as data
 	Task     string // the project's guidelines, the role, earlier findings, the operator's instructions
 	Asks     bool   // whether earlier findings are among them
+
+	// Codes are the receipts in the parts above, in order: an answer without one of them
+	// was given by a model that hasn't read all of the request.
+	Codes []string
+	// Tokens is about how many tokens the request takes; 0 if nobody has counted.
+	Tokens int
 }
 
 // Input is what a request is built from.
 type Input struct {
 	Role         string
-	Guidelines   string // what the project says about its ways of working; may be empty
-	Instructions string // of the role; see Instructions
-	Boundary     string // code in the boundary lines of Material
-	Material     string // fenced already
-	Since        string // commit up to which the role has reviewed before, if the material is what changed since
-	Part, Parts  int    // which part of the pull request the material is, from 1, if it is one of several
-	Earlier      string // open findings of earlier rounds, fenced already with a code of its own; may be empty
-	Feedback     string // further feedback of the operator's; may be empty
-	Extra        string // the operator's own instructions; may be empty
+	Guidelines   string   // what the project says about its ways of working; may be empty
+	Instructions string   // of the role; see Instructions
+	Boundary     string   // code in the boundary lines of Material
+	Material     []string // fenced already; a receipt follows each
+	Receipt      string   // secret from which the receipts are made; "" for none
+	Since        string   // commit up to which the role has reviewed before, if the material is what changed since
+	Part, Parts  int      // which part of the pull request the material is, from 1, if it is one of several
+	Earlier      string   // open findings of earlier rounds, fenced already with a code of its own; may be empty
+	Feedback     string   // further feedback of the operator's; may be empty
+	Extra        string   // the operator's own instructions; may be empty
 }
 
 // Build renders a request.
 func Build(in Input) (Request, error) {
-	system, err := render("base.md", in)
-	if err != nil {
-		return Request{}, err
-	}
-	task, err := render("task.md", in)
+	m := marks{secret: in.Receipt}
+	system, err := render("base.md", in, &m)
 	if err != nil {
 		return Request{}, err
 	}
@@ -52,12 +56,18 @@ func Build(in Input) (Request, error) {
 	if in.Parts > 1 {
 		material += fmt.Sprintf("The pull request is too long for one request: this is part %d of %d. What is in the other parts is reviewed apart.\n\n", in.Part, in.Parts)
 	}
-	material += in.Material
-	return Request{System: system, Material: material, Task: task, Asks: in.Earlier != ""}, nil
+	for _, part := range in.Material {
+		material += strings.TrimRight(part, "\n") + "\n\n" + m.next()
+	}
+	task, err := render("task.md", in, &m)
+	if err != nil {
+		return Request{}, err
+	}
+	return Request{System: system, Material: strings.TrimRight(material, "\n"), Task: task, Asks: in.Earlier != "", Codes: m.codes}, nil
 }
 
-func render(name string, in Input) (string, error) {
-	t, err := template.New(name).Option("missingkey=error").ParseFS(files, name)
+func render(name string, in Input, m *marks) (string, error) {
+	t, err := template.New(name).Option("missingkey=error").Funcs(template.FuncMap{"receipt": m.next}).ParseFS(files, name)
 	if err != nil {
 		return "", fmt.Errorf("prompt template %s: %w", name, err)
 	}

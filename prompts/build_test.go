@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func input(role string) Input {
 	return Input{
 		Role: role, Instructions: Instructions(role), Boundary: "5f0c1d2e",
-		Material: "--- 5f0c1d2e pull request\nTitle: Add a cache <b> & {{.Role}}\n--- 5f0c1d2e end",
+		Material: []string{"--- 5f0c1d2e pull request\nTitle: Add a cache <b> & {{.Role}}\n--- 5f0c1d2e end", "--- 5f0c1d2e diff\n--- 5f0c1d2e end"},
+		Receipt:  "secret",
 	}
 }
 
@@ -130,7 +131,7 @@ func TestOrderOfTheTask(t *testing.T) {
 // escaped as if it were HTML.
 func TestDataIsNotATemplate(t *testing.T) {
 	const hostile = "{{.Boundary}} {{template \"base.md\" .}} <b>&amp;\" {{"
-	r, err := Build(Input{Role: hostile, Instructions: hostile, Boundary: "b0", Material: hostile, Earlier: hostile, Feedback: hostile, Extra: hostile})
+	r, err := Build(Input{Role: hostile, Instructions: hostile, Boundary: "b0", Material: []string{hostile}, Earlier: hostile, Feedback: hostile, Extra: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}

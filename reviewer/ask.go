@@ -62,24 +62,25 @@ func (r *run) input() prompts.Input {
 	}
 }
 
-// room is how many tokens of a request are left for the diff. It cuts what others
+// room is how many tokens of a request of at most so many are left for the diff. It cuts what others
 // wrote to what a request has room for, however they wrote it: no title, description
 // or reply makes a request too long.
-func (r *run) room(m *material) (int, error) {
+func (r *run) room(m *material, most int) (int, error) {
 	in := r.input()
 	in.Since, in.Part, in.Parts = strings.Repeat("0", 40), 10, 10
 	in.Boundary, in.Earlier = strings.Repeat("0", 32), "-"
-	in.Material = fenced(in.Boundary, material{}, "", nil)
+	in.Material = fenced(in.Boundary, material{}, "", make([][]diff.File, mostPieces))
+	in.Receipt = r.receipt("", material{}, "")
 	req, err := prompts.Build(in)
 	if err != nil {
 		return 0, err
 	}
-	taken := r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task) + boundaryTokens
-	left := r.set.MaxTokens - taken
+	taken := r.tokensOf(req) + boundaryTokens
+	left := most - taken
 	if left <= 0 {
 		return 0, &Error{
-			Doing: "asking " + r.set.Model, Err: fmt.Errorf("instructions alone take %d tokens, and a request may have %d", taken, r.set.MaxTokens),
-			Next: "raise --max-input-tokens",
+			Doing: "asking " + r.set.Model, Err: fmt.Errorf("instructions alone take %d tokens, and a request may have %d", taken, most),
+			Next: "raise --max-input-tokens, or choose a model with more context",
 		}
 	}
 	m.title = finding.Within(m.title, left/16, r.tokens.Count)
@@ -94,17 +95,49 @@ func (r *run) room(m *material) (int, error) {
 	return left - shown.Tokens, nil
 }
 
-// boundaryTokens is how many tokens the codes of boundary lines may take more than
-// the zeros that stand for them when a request is measured.
-const boundaryTokens = 200
+// tokensOf is about how many tokens a request takes.
+func (r *run) tokensOf(req prompts.Request) int {
+	return r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task)
+}
 
-// fenced is the material of a call.
-func fenced(boundary string, m material, label string, files []diff.File) string {
-	return strings.Join([]string{
-		untrusted.Fence("title", boundary, m.title),
-		untrusted.Fence("description", boundary, m.body),
-		untrusted.Fence(label, boundary, rendered(files)),
-	}, "\n\n")
+// boundaryTokens is how many tokens the codes of boundary lines and receipts, and
+// the further headers of files in several pieces, may take more than what is in
+// their place when a request is measured.
+const boundaryTokens = 600
+
+// The material of a call is fenced in pieces, with a receipt after each, so that a
+// server can't drop much of it unnoticed. These bounds are of the diff's.
+const (
+	pieceTokens = 2000 // a piece should have more than that
+	mostPieces  = 6
+)
+
+// pieces divides the files of a part.
+func pieces(part budget.Part) [][]diff.File {
+	if len(part.Files) == 0 {
+		return [][]diff.File{nil} // it is said that there is no diff
+	}
+	return budget.Pieces(part.Files, min(part.Tokens/pieceTokens, mostPieces))
+}
+
+// fenced is the material of a call: what people say of the pull request, then its diff.
+func fenced(boundary string, m material, label string, pieces [][]diff.File) []string {
+	list := []string{untrusted.Fence("title", boundary, m.title) + "\n" + untrusted.Fence("description", boundary, m.body)}
+	for i, files := range pieces {
+		name := label
+		if i > 0 {
+			name = fmt.Sprintf("more of the diff, piece %d of %d", i+1, len(pieces))
+		}
+		list = append(list, untrusted.Fence(name, boundary, rendered(files)))
+	}
+	return list
+}
+
+// receipt is the secret of which a request's receipts are made: the same one for
+// every role of the account at a head, so that a server's cache serves them all. ""
+// where none are wanted.
+func (r *run) receipt(head string, m material, changes string) string {
+	return r.key.Derive("receipt", head, m.title, m.body, changes)
 }
 
 func rendered(files []diff.File) string {
@@ -118,7 +151,7 @@ func rendered(files []diff.File) string {
 
 // calls are the requests of a round. An earlier finding is in the one that shows
 // its file, and in the first if none does.
-func (r *run) calls(m material, s scope) ([]call, error) {
+func (r *run) calls(m material, s scope, head string) ([]call, error) {
 	parts := s.parts
 	if len(parts) == 0 {
 		parts = []budget.Part{{}} // earlier findings are still to be asked about
@@ -131,7 +164,8 @@ func (r *run) calls(m material, s scope) ([]call, error) {
 		d := diff.Diff{Files: part.Files}
 		n, added, deleted := d.Stat()
 		label := fmt.Sprintf("diff of %d files, %d lines added, %d deleted", n, added, deleted)
-		in.Material = fenced(in.Boundary, m, label, part.Files)
+		in.Material = fenced(in.Boundary, m, label, pieces(part))
+		in.Receipt = r.receipt(head, m, changes)
 		in.Since, in.Part, in.Parts = s.since, i+1, len(parts)
 		var c call
 		shown := finding.Feedback(earlierOf(m.earlier, parts, i), m.author, m.space, r.env.Secrets.Redact)
@@ -140,6 +174,7 @@ func (r *run) calls(m material, s scope) ([]call, error) {
 		if c.req, err = prompts.Build(in); err != nil {
 			return nil, err
 		}
+		c.req.Tokens = r.tokensOf(c.req)
 		calls = append(calls, c)
 	}
 	return calls, nil
@@ -173,6 +208,9 @@ func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 	}
 	err := p.Wait()
 	var total Usage
+	if r.result.Usage != nil {
+		total = *r.result.Usage // of requests that were too long
+	}
 	for _, u := range usages {
 		total.Calls += u.Calls
 		total.Prompt += u.Prompt
@@ -182,7 +220,7 @@ func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 			total.Model = strings.TrimPrefix(total.Model+", "+u.Model, ", ")
 		}
 	}
-	total.Seconds = r.env.Now().Sub(began).Seconds()
+	total.Seconds += r.env.Now().Sub(began).Seconds()
 	total.Cost = (float64(total.Prompt)*r.set.Price.In + float64(total.Completion)*r.set.Price.Out) / 1e6
 	r.result.Usage, r.result.ModelRequests = &total, total.Calls
 	return answers, err

@@ -24,6 +24,7 @@ type story struct {
 
 	asked  []prompts.Request                         // all requests to the model so far
 	answer func(prompts.Request) prompts.Answer      // nil: nothing is wrong
+	refuse func(prompts.Request) error               // of the model's server; nil: it takes everything
 	wrap   func(reviewer.Forge) reviewer.Forge       // puts something between the runs and the forge; nil: nothing
 	slept  func(f *forgetest.Forge, d time.Duration) // called as a run pauses; the forge's clock has moved on
 	log    []string                                  // what the runs told
@@ -91,6 +92,11 @@ func (s *story) mustRun(edits ...func(*reviewer.Settings)) reviewer.Result {
 // Review answers as the story's model.
 func (s *story) Review(_ context.Context, req prompts.Request) (prompts.Answer, reviewer.Usage, error) {
 	var a prompts.Answer
+	if s.refuse != nil {
+		if err := s.refuse(req); err != nil {
+			return a, reviewer.Usage{Model: "test-model", Calls: 1}, err
+		}
+	}
 	s.shared.Do(func(*forgetest.Forge) { // parts are asked about side by side
 		s.asked = append(s.asked, req)
 		if s.answer != nil {

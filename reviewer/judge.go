@@ -2,6 +2,7 @@ package reviewer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -13,32 +14,20 @@ import (
 
 // judge asks the model and makes a verdict of its answer.
 func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verdict, error) {
-	room, err := r.room(&m)
+	c, err := r.consult(ctx, *st, &m, r.set.MaxTokens)
+	var long *TooLong
+	if errors.As(err, &long) && long.Fits > 0 {
+		if fits := within(long.Fits); fits < r.set.MaxTokens {
+			r.note("the model takes %d tokens at once, so the diff was divided again: with --max-input-tokens %d it is from the start", long.Fits, fits)
+			c, err = r.consult(ctx, *st, &m, fits)
+		}
+	}
 	if err != nil {
 		return escalation.Verdict{}, err
 	}
-	s, err := r.scopeOf(ctx, *st, m, room)
-	if err != nil {
-		return escalation.Verdict{}, err
-	}
+	s, calls, answers := c.scope, c.calls, c.answers
 	for _, f := range s.unread {
 		r.result.NotReviewed = append(r.result.NotReviewed, NotReviewed{Path: f.Path, Why: f.Why, LeftOut: f.LeftOut, Allow: f.Allow})
-	}
-	calls, err := r.calls(m, s)
-	if err != nil {
-		return escalation.Verdict{}, err
-	}
-	if len(s.parts) == 0 && !open(m.earlier) {
-		calls = nil // nothing to look at, nothing to ask about
-	}
-	began := r.env.Now()
-	answers, err := r.ask(ctx, calls)
-	if err != nil {
-		return escalation.Verdict{}, err
-	}
-	u := r.result.Usage
-	if len(calls) > 0 {
-		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), finding.Count(u.Calls, "call", "calls"))
 	}
 	masked := 0
 	for i := range answers {
@@ -59,6 +48,45 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 		return escalation.Verdict{}, err
 	}
 	return r.verdict(ctx, *st, look, m, s, calls, answers)
+}
+
+// consultation is what the model was asked, and what it said.
+type consultation struct {
+	scope   scope
+	calls   []call
+	answers []prompts.Answer // in the order of the calls
+}
+
+// consult asks the model about what the role looks at, in requests of at most so many
+// tokens. What others wrote is cut to that in m.
+func (r *run) consult(ctx context.Context, st state, m *material, most int) (c consultation, err error) {
+	room, err := r.room(m, most)
+	if err != nil {
+		return c, err
+	}
+	if c.scope, err = r.scopeOf(ctx, st, *m, room); err != nil {
+		return c, err
+	}
+	if len(c.scope.parts) > 0 || open(m.earlier) { // else there is nothing to look at, nothing to ask about
+		if c.calls, err = r.calls(*m, c.scope, st.pull.Head); err != nil {
+			return c, err
+		}
+	}
+	began := r.env.Now()
+	if c.answers, err = r.ask(ctx, c.calls); err != nil {
+		return c, err
+	}
+	if u := r.result.Usage; len(c.calls) > 0 {
+		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), finding.Count(u.Calls, "call", "calls"))
+	}
+	return c, nil
+}
+
+// within is how many tokens, by our own count, surely fit where a server takes so many for
+// a request and its answer: its vocabulary may be another, and the answer needs room.
+func within(fits int) int {
+	const answer = 6000
+	return int(float64(max(fits-answer, fits/2)) / 1.3)
 }
 
 // reread reads the history that couldn't be read before the model was asked. What

@@ -199,6 +199,16 @@ type Model interface {
 	Review(ctx context.Context, req prompts.Request) (prompts.Answer, Usage, error)
 }
 
+// TooLong is a model server's word that a request is longer than it takes. Asking the
+// same again is no use.
+type TooLong struct {
+	Fits int // tokens of a request and its answer, as the server counts them; 0 if it doesn't say
+	Err  error
+}
+
+func (e *TooLong) Error() string { return e.Err.Error() }
+func (e *TooLong) Unwrap() error { return e.Err }
+
 // Usage is what asking a model cost. Tokens are as the server counts them.
 type Usage struct {
 	Model      string  `json:"model"`

@@ -29,6 +29,9 @@ type scope struct {
 	whole  string   // why the whole diff is looked at again; "" in a first round
 }
 
+// pieceLines is how many lines of a new file the model is shown in one piece.
+const pieceLines = 200
+
 // maxDelta is how many files may have changed since the last round for only these
 // to be read.
 const maxDelta = 300
@@ -64,8 +67,12 @@ func (r *run) scopeOf(ctx context.Context, st state, m material, room int) (scop
 			s.unread = append(s.unread, f)
 		}
 	}
+	files = nil
+	for _, f := range d.files {
+		files = append(files, f.InPieces(pieceLines))
+	}
 	var left []budget.Left
-	s.parts, left = budget.Plan(d.files, classOf, r.tokens.Count, room, r.set.MaxCalls)
+	s.parts, left = budget.Plan(files, classOf, r.tokens.Count, room, r.set.MaxCalls)
 	for _, l := range left {
 		s.left = true
 		s.unread = append(s.unread, finding.Unread{Path: l.Path, Why: l.Why})

@@ -267,6 +267,48 @@ func (p *plan) part(b bin) Part {
 	return part
 }
 
+// Pieces divides files into at most n runs of about the same length, in their order:
+// between files, and between hunks of a file that isn't in one run. Each hunk is in
+// one run, and each run has something. The files are as in a [Part].
+func Pieces(files []diff.File, n int) [][]diff.File {
+	const longest = 200 // bytes of a header that may be repeated
+	var sizes [][]int   // of the files' hunks; of the header where there are none
+	total := 0
+	for _, f := range files {
+		hunks := []int{len(f.Render())}
+		if len(f.Header()) <= longest && len(f.Hunks) > 0 {
+			hunks = nil
+			for _, h := range f.Hunks {
+				hunks = append(hunks, len(h.Render()))
+			}
+		}
+		for _, size := range hunks {
+			total += size
+		}
+		sizes = append(sizes, hunks)
+	}
+	var list [][]diff.File
+	began, last := 0, -1
+	for i, f := range files {
+		var hunks []int
+		for h, size := range sizes[i] {
+			if piece := (began + size/2) * n / max(total, 1); piece > last || len(list) == 0 {
+				if len(hunks) > 0 {
+					list[len(list)-1], hunks = append(list[len(list)-1], only(f, hunks)), nil
+				}
+				list, last = append(list, nil), piece
+			}
+			began, hunks = began+size, append(hunks, h)
+		}
+		if len(sizes[i]) < len(f.Hunks) || len(f.Hunks) == 0 {
+			list[len(list)-1] = append(list[len(list)-1], f)
+			continue
+		}
+		list[len(list)-1] = append(list[len(list)-1], only(f, hunks))
+	}
+	return list
+}
+
 // only is the file with some of its hunks.
 func only(f diff.File, hunks []int) diff.File {
 	if len(hunks) == len(f.Hunks) {

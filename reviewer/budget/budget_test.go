@@ -362,3 +362,55 @@ func TestSpeedPlan(t *testing.T) {
 		})
 	}
 }
+
+// Each hunk is in one piece, in order, and the pieces are about as long as each other.
+func TestPieces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		files := genFiles().Draw(t, "files")
+		n := rapid.IntRange(0, 8).Draw(t, "n")
+		pieces := Pieces(files, n)
+		if len(pieces) > max(n, 1) || len(files) > 0 && len(pieces) == 0 {
+			t.Fatalf("%d pieces of %d files, want at most %d", len(pieces), len(files), n)
+		}
+		var want, got []string
+		for _, f := range files {
+			want = append(want, f.Header()[:5]+f.Path)
+			for _, h := range f.Hunks {
+				want = append(want, h.Render())
+			}
+		}
+		last := ""
+		for i, piece := range pieces {
+			if len(piece) == 0 {
+				t.Fatalf("piece %d is empty", i)
+			}
+			for j, f := range piece {
+				if again := j == 0 && i > 0 && f.Path == last; !again {
+					got = append(got, f.Header()[:5]+f.Path)
+				}
+				for _, h := range f.Hunks {
+					got = append(got, h.Render())
+				}
+				last = f.Path
+			}
+		}
+		if !slices.Equal(want, got) {
+			t.Fatalf("in pieces\n%q\nas a whole\n%q", got, want)
+		}
+	})
+	var hunks []int
+	for range 60 {
+		hunks = append(hunks, 10)
+	}
+	sizes := []int{}
+	for _, piece := range Pieces([]diff.File{file("a.go", hunks...), file("b.go", hunks...)}, 6) {
+		size := 0
+		for _, f := range piece {
+			size += len(f.Hunks)
+		}
+		sizes = append(sizes, size)
+	}
+	if want := []int{20, 20, 20, 20, 20, 20}; !slices.Equal(sizes, want) {
+		t.Errorf("hunks of the pieces: %v, want %v", sizes, want)
+	}
+}

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -174,4 +175,30 @@ func ShowName(name string) string {
 		return q
 	}
 	return name
+}
+
+// InPieces returns the file with its long hunks in pieces of so many lines, where all
+// lines of a hunk are added, or all deleted, as in a new file: it can then be shown in
+// several parts. The numbers of the lines stay. Other hunks aren't divided.
+func (f File) InPieces(lines int) File {
+	var hunks []Hunk
+	for _, h := range f.Hunks {
+		mixed := slices.ContainsFunc(h.Lines, func(l Line) bool { return l.Op == Context || l.Op != h.Lines[0].Op })
+		if mixed || len(h.Lines) <= lines {
+			hunks = append(hunks, h)
+			continue
+		}
+		for piece := range slices.Chunk(h.Lines, lines) {
+			p := h
+			p.Lines = piece
+			if piece[0].Op == Add {
+				p.NewStart, p.NewLines = piece[0].New, len(piece)
+			} else {
+				p.OldStart, p.OldLines = piece[0].Old, len(piece)
+			}
+			hunks = append(hunks, p)
+		}
+	}
+	f.Hunks = hunks
+	return f
 }

@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,5 +149,43 @@ func TestRenderedLinesAnchor(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A new file can be shown in pieces: each line once, by its number.
+func TestInPieces(t *testing.T) {
+	var added, mixed Hunk
+	added = Hunk{NewStart: 1, NewLines: 7}
+	for i := range 7 {
+		added.Lines = append(added.Lines, Line{Op: Add, New: i + 1, Text: strings.Repeat("x", i)})
+	}
+	added.Lines[6].NoNewline = true
+	deleted := Hunk{OldStart: 3, OldLines: 4}
+	for i := range 4 {
+		deleted.Lines = append(deleted.Lines, Line{Op: Delete, Old: i + 3})
+	}
+	mixed = Hunk{OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 4, Lines: slices.Clone(added.Lines[:3])}
+	mixed.Lines = append(mixed.Lines, Line{Op: Context, Old: 1, New: 4})
+	f := File{Path: "a", OldPath: "a", Hunks: []Hunk{added, mixed, deleted}}
+	got := f.InPieces(3)
+	var shape []string
+	for _, h := range got.Hunks {
+		shape = append(shape, fmt.Sprintf("-%d,%d +%d,%d: %d", h.OldStart, h.OldLines, h.NewStart, h.NewLines, len(h.Lines)))
+	}
+	want := []string{"-0,0 +1,3: 3", "-0,0 +4,3: 3", "-0,0 +7,1: 1", "-1,1 +1,4: 4", "-3,3 +0,0: 3", "-6,1 +0,0: 1"}
+	if !slices.Equal(shape, want) {
+		t.Errorf("pieces %q, want %q", shape, want)
+	}
+	lines := func(f File) (all []Line) {
+		for _, h := range f.Hunks {
+			all = append(all, h.Lines...)
+		}
+		return all
+	}
+	if !slices.Equal(lines(f), lines(got)) || len(f.Hunks) != 3 {
+		t.Errorf("other lines:\n%v\nwere\n%v", lines(got), lines(f))
+	}
+	if whole := f.InPieces(7); len(whole.Hunks) != 3 {
+		t.Errorf("divided into %d although it isn't longer", len(whole.Hunks))
 	}
 }

@@ -152,15 +152,20 @@ func (c *Client) Review(ctx context.Context, req prompts.Request) (prompts.Answe
 }
 
 // ask asks one model from the start, with one more try for an answer that can't
-// be used.
+// be used. The second try is a question of the same two messages: some servers keep
+// only the first and the last of more, and drop the diff.
 func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (prompts.Answer, error) {
-	messages := []openai.ChatCompletionMessage{
-		{Role: openai.ChatMessageRoleSystem, Content: req.System},
-		{Role: openai.ChatMessageRoleUser, Content: req.Material + "\n\n" + req.Task},
-	}
+	question := req.Material + "\n\n" + req.Task
+	complaint, before := "", 0
 	var unusable error
 	for range 2 {
-		text, err := c.complete(ctx, e, messages)
+		text, usage, err := c.complete(ctx, e, []openai.ChatCompletionMessage{
+			{Role: openai.ChatMessageRoleSystem, Content: req.System},
+			{Role: openai.ChatMessageRoleUser, Content: question + complaint},
+		})
+		if err == nil {
+			err = unread(req, usage, before)
+		}
 		if err == nil {
 			var answer prompts.Answer
 			if answer, err = req.Decode(text); err == nil {
@@ -171,14 +176,43 @@ func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (promp
 		if !errors.As(err, new(unusableError)) {
 			return prompts.Answer{}, err
 		}
-		unusable = err
-		messages = append(messages[:2:2],
-			openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: excerpt(text)},
-			openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: fmt.Sprintf(
-				"That answer could not be used: %s. Answer again, with one JSON object of the form asked for and nothing else.", c.oneLine(err.Error()))})
+		unusable, before = err, usage.PromptTokens
+		complaint = fmt.Sprintf("\n\nYour last answer to this could not be used: %s. Answer again, with one JSON object of the form asked for and nothing else.", c.oneLine(err.Error()))
 	}
 	return prompts.Answer{}, unusable
 }
+
+// leastRead is the part of our own count of a request's tokens that a server's count of
+// the same can't be below for another vocabulary's sake: 0.8 to 1.25 of ours were
+// measured. Of short requests it says nothing.
+const (
+	leastRead    = 0.7
+	shortRequest = 1000
+)
+
+// unread reports that a server has dropped a part of the request, as far as its count of
+// tokens shows it; before is that of an earlier, shorter request. What a server doesn't
+// count is no evidence, and neither is a good count.
+func unread(req prompts.Request, usage openai.Usage, before int) error {
+	read := usage.PromptTokens
+	if d := usage.PromptTokensDetails; d != nil {
+		read += d.CachedTokens // some gateways leave these out
+	}
+	switch {
+	case read <= 0 || req.Tokens <= shortRequest:
+		return nil
+	case float64(read) < leastRead*float64(req.Tokens):
+		return unusableError{&cutError{fmt.Sprintf("the server counted %d tokens of a request of about %d, so it has dropped a part of it", read, req.Tokens)}}
+	case read < before:
+		return unusableError{&cutError{fmt.Sprintf("the server counted %d tokens, and %d of a shorter request, so it has dropped a part", read, before)}}
+	}
+	return nil
+}
+
+// cutError says that the model wasn't given the whole request.
+type cutError struct{ text string }
+
+func (e *cutError) Error() string { return e.text }
 
 // unusableError marks an answer that arrived but can't be used.
 type unusableError struct{ error }
@@ -187,7 +221,7 @@ func (e unusableError) Unwrap() error { return e.error }
 
 // complete gets one answer, in the first of the forms of asking that the server
 // knows. A form is kept once it is answered: a refusal may have had another cause.
-func (c *Client) complete(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage) (string, error) {
+func (c *Client) complete(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage) (string, openai.Usage, error) {
 	var asked form
 	for failures := 0; ; {
 		asked = max(asked, e.model.known()) // a review beside this one may have found out
@@ -200,19 +234,20 @@ func (c *Client) complete(ctx context.Context, e *effort, messages []openai.Chat
 			if d := resp.Usage.PromptTokensDetails; d != nil {
 				e.usage.Cached += d.CachedTokens
 			}
-			return content(resp)
+			text, err := content(resp)
+			return text, resp.Usage, err
 		case ctx.Err() != nil:
-			return "", ctx.Err()
+			return "", openai.Usage{}, ctx.Err()
 		case asked < formPlain && refusesForm(err):
 			asked++
 		case unknownModel(err), outOfQuota(err):
-			return "", &unavailableError{err: err}
+			return "", openai.Usage{}, &unavailableError{err: err}
 		case !passing(err):
-			return "", err
+			return "", openai.Usage{}, err
 		default:
 			failures++
 			if err := c.wait(ctx, e, failures, err, after); err != nil {
-				return "", err
+				return "", openai.Usage{}, err
 			}
 		}
 	}
@@ -233,6 +268,9 @@ func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatComp
 	if x.reached.Load() {
 		e.usage.Calls++
 	}
+	if x.failure != nil {
+		err = x.failure
+	}
 	if err != nil && status(err) == 0 && limited.Err() != nil && ctx.Err() == nil {
 		err = &slowError{limit}
 	}
@@ -251,6 +289,8 @@ func content(resp openai.ChatCompletionResponse) (string, error) {
 		return "", unusableError{errors.New("the server's content filter held the answer back")}
 	case choice.Message.Content == "" && choice.Message.Refusal != "":
 		return "", unusableError{errors.New("the model refused to answer")}
+	case choice.Message.Content == "" && strings.HasPrefix(strings.TrimSpace(choice.Message.ReasoningContent), "{"):
+		return choice.Message.ReasoningContent, nil // vLLM, where a parser takes it all for thoughts
 	}
 	return choice.Message.Content, nil
 }
@@ -269,16 +309,4 @@ func (f form) format() *openai.ChatCompletionResponseFormat {
 	case formPlain:
 	}
 	return nil // the form stands in the prompt in words
-}
-
-// excerpt bounds what of an unusable answer is sent back to the model.
-func excerpt(s string) string {
-	const most = 4000
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	if s == "" {
-		return "(nothing)"
-	}
-	return s
 }

@@ -10,8 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
+	"review-bot/prompts"
 	"review-bot/reviewer"
 	"review-bot/reviewer/untrusted"
 )
@@ -29,6 +28,7 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 	}
 	var gone *unavailableError
 	var tooMuch *tooMuchError
+	var long *reviewer.TooLong
 	code := status(err)
 	answered := fmt.Sprintf("the server answered %d: %s", code, c.message(err))
 	switch {
@@ -38,6 +38,12 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 	case errors.As(err, &tooMuch):
 		line.Err = tooMuch
 		line.Next = "check that --base-url names a model server, or choose another model"
+	case errors.As(err, new(*prompts.Unread)), errors.As(err, new(*cutError)):
+		line.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
+		line.Next = moreContext + "; for a model that can't copy codes: --receipt off"
+	case errors.As(err, &long):
+		line.Err = &reviewer.TooLong{Fits: long.Fits, Err: errors.New(answered)}
+		line.Next = moreContext
 	case errors.As(err, new(unusableError)):
 		line.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
 		line.Next = "run the job again, or choose a model that can answer in JSON"
@@ -61,7 +67,7 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 		line.Next = "run the job again when the model server works" + another
 	case code >= http.StatusBadRequest:
 		line.Err = errors.New(answered)
-		line.Next = "check --model; a pull request that is too large for it needs a model with more context"
+		line.Next = "check --model and what the server says"
 	case errors.As(err, new(*net.OpError)), errors.As(err, new(*url.Error)), errors.Is(err, io.ErrUnexpectedEOF):
 		line.Err = errors.New(c.oneLine(transport(err).Error()))
 		line.Next = "check --base-url (OPENAI_BASE_URL) and that the server can be reached from here, then run the job again"
@@ -75,6 +81,11 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 	return line
 }
 
+// moreContext is what to do about a request that doesn't fit: each kind of server has
+// its own knob.
+const moreContext = "lower --max-input-tokens to what fits (about 0.7 of the context), or give the model more context on its server " +
+	"(Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: -c; vLLM: --max-model-len)"
+
 // transport is the cause without the request line that net/http puts before it.
 func transport(err error) error {
 	var urlErr *url.Error
@@ -85,13 +96,9 @@ func transport(err error) error {
 }
 
 func (c *Client) message(err error) string {
-	var api *openai.APIError
-	if errors.As(err, &api) && api.Message != "" {
-		return c.oneLine(api.Message)
-	}
-	var req *openai.RequestError
-	if errors.As(err, &req) && len(req.Body) > 0 {
-		return c.oneLine(string(req.Body))
+	var e *serverError
+	if errors.As(err, &e) {
+		return c.oneLine(e.Error())
 	}
 	return c.oneLine(err.Error())
 }

@@ -31,7 +31,7 @@ func (c *Client) Probe(ctx context.Context) (reviewer.ModelFacts, error) {
 	f.Asked = true
 	e := &effort{began: c.cfg.Now()}
 	e.turn(m, e.began.Add(c.cfg.Patience), 1)
-	text, err := c.complete(ctx, e, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: tiny}})
+	text, _, err := c.complete(ctx, e, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: tiny}})
 	f.Usage, f.Form = e.usage, m.known().String()
 	var unusable unusableError
 	switch {
@@ -53,7 +53,11 @@ func (c *Client) Probe(ctx context.Context) (reviewer.ModelFacts, error) {
 func (c *Client) list(ctx context.Context) (models reviewer.Told[[]string]) {
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	list, err := c.api.ListModels(limited)
+	var x exchange
+	list, err := c.api.ListModels(context.WithValue(limited, exchangeKey{}, &x))
+	if x.failure != nil {
+		err = x.failure
+	}
 	var network net.Error
 	var request *url.Error
 	switch {

@@ -29,7 +29,7 @@ func TestProbe(t *testing.T) {
 		"structured outputs": {script: always(modeltest.Answer(good)), forms: []string{"json_schema"}, form: reviewer.FormSchema},
 		"objects only":       {script: always(modeltest.Answer(good)), opts: []modeltest.Option{modeltest.RefuseJSONSchema()}, forms: []string{"json_schema", "json_object"}, form: "json_object"},
 		"plain text only":    {script: always(modeltest.Answer(good)), opts: []modeltest.Option{modeltest.RefuseJSONSchema(), modeltest.RefuseJSONObject()}, forms: []string{"json_schema", "json_object", ""}, form: "plain text"},
-		"another form":       {script: always(modeltest.Reply{Content: `{"ok":true}`}), forms: []string{"json_schema"}, form: reviewer.FormSchema, shape: "the answer is not the JSON object asked for"},
+		"another form":       {script: always(modeltest.Reply{Content: `{"ok":true}`}), forms: []string{"json_schema"}, form: reviewer.FormSchema, shape: `the field "summary" is missing`},
 		"no choices":         {script: always(modeltest.Reply{NoChoices: true}), forms: []string{"json_schema"}, form: reviewer.FormSchema, err: "the server sent no choices"},
 		// Each is asked once: doctor is to tell what is, not to outwait it.
 		"busy":          {script: always(modeltest.Fail(503, "too busy")), forms: []string{"json_schema"}, form: reviewer.FormSchema, err: "503: too busy — run the job again when the model server works, or name a second model with --fallback-model"},

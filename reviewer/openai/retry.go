@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
-	openai "github.com/sashabaranov/go-openai"
-
 	"review-bot/reviewer"
 )
 
@@ -131,6 +129,8 @@ func (c *Client) why(gone *unavailableError) string {
 // passing tells whether an error may be gone when the same is asked again.
 func passing(err error) bool {
 	switch code := status(err); {
+	case errors.As(err, new(*reviewer.TooLong)):
+		return false
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return true
 	case code != 0:
@@ -157,8 +157,8 @@ func passing(err error) bool {
 // question. Servers word it in many ways, so every 400 and its like counts but
 // for those whose code names another cause.
 func refusesForm(err error) bool {
-	return slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status(err)) &&
-		!hasCode(err, "context_length_exceeded", "model_not_found", "invalid_api_key", "content_filter", "insufficient_quota")
+	return !errors.As(err, new(*reviewer.TooLong)) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status(err)) &&
+		!hasCode(err, "model_not_found", "invalid_api_key", "content_filter", "insufficient_quota")
 }
 
 // unknownModel tells whether a server has no such model, or no such address.
@@ -170,25 +170,6 @@ func unknownModel(err error) bool {
 // OpenAI answers it with a 429, others with a 402.
 func outOfQuota(err error) bool {
 	return status(err) == http.StatusPaymentRequired || hasCode(err, "insufficient_quota")
-}
-
-// hasCode tells whether the server's error has one of these codes.
-func hasCode(err error, codes ...string) bool {
-	var api *openai.APIError
-	return errors.As(err, &api) && slices.Contains(codes, fmt.Sprint(api.Code))
-}
-
-// status is the HTTP status of an answer that was an error, or 0.
-func status(err error) int {
-	var api *openai.APIError
-	var req *openai.RequestError
-	switch {
-	case errors.As(err, &api):
-		return api.HTTPStatusCode
-	case errors.As(err, &req):
-		return req.HTTPStatusCode
-	}
-	return 0
 }
 
 // span is a duration for people, in whole seconds and never shorter than it is.

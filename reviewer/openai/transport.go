@@ -1,8 +1,8 @@
 package openai
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +19,7 @@ import (
 type exchange struct {
 	reached atomic.Bool // sent to the end, or answered before that
 	after   retryAfter
+	failure error // what the server said if it answered with an error: a *serverError, within a *reviewer.TooLong where that is what it means
 }
 
 type exchangeKey struct{}
@@ -48,16 +49,38 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recorder notes exchanges, and bounds what is read of an answer.
+// recorder notes exchanges, bounds what is read of an answer, and brings it into the
+// form that go-openai reads.
 type recorder struct{ next http.RoundTripper }
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.record(req)
-	if err == nil {
-		resp.Body = &capped{resp.Body, mostAnswer}
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	resp.Body = &capped{resp.Body, mostAnswer}
+	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return resp, nil
+	}
+	body, err := io.ReadAll(resp.Body)
+	if closing := resp.Body.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		// Not the transport's error, or net/http would make a *url.Error of it.
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+		return resp, nil
+	}
+	x.failure = failure(resp.StatusCode, body)
+	resp.Body = io.NopCloser(bytes.NewReader(plain(body)))
+	return resp, nil
 }
+
+// failing is a reader that has failed.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func (r recorder) record(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
@@ -72,7 +95,7 @@ func (r recorder) record(req *http.Request) (*http.Response, error) {
 	resp, err := r.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err == nil {
 		x.reached.Store(true)
-		x.after = retryAfter(resp.Header.Get("Retry-After"))
+		x.after = asksToWait(resp.Header)
 	}
 	return resp, err
 }
@@ -80,15 +103,25 @@ func (r recorder) record(req *http.Request) (*http.Response, error) {
 // retryAfter is that header's value: seconds or a date, or something else.
 type retryAfter string
 
+// asksToWait is what a server's headers say of it. Some say milliseconds in one of their own.
+func asksToWait(h http.Header) retryAfter {
+	if ms, err := strconv.ParseUint(h.Get("Retry-After-Ms"), 10, 32); err == nil {
+		return retryAfter(strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64))
+	}
+	return retryAfter(h.Get("Retry-After"))
+}
+
 // from is how long it asks to wait, 0 if it doesn't.
 func (r retryAfter) from(now time.Time) time.Duration {
 	value := strings.TrimSpace(string(r))
-	seconds, err := strconv.ParseUint(value, 10, 64)
+	seconds, err := strconv.ParseFloat(value, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange), seconds > math.MaxInt64/uint64(time.Second):
+	case err == nil && !(seconds > 0):
+		return 0
+	case seconds >= math.MaxInt64/float64(time.Second):
 		return math.MaxInt64
 	case err == nil:
-		return time.Duration(seconds) * time.Second
+		return time.Duration(seconds * float64(time.Second))
 	}
 	at, err := http.ParseTime(value)
 	if err != nil {

@@ -101,7 +101,7 @@ func (h *Handler) chat(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fail)
 		return
 	}
-	send(w, req, h.script(req.clone()))
+	send(w, req, h.options.read(req, h.script(req.clone())))
 }
 
 // record keeps a copy of the request and returns its number.

@@ -8,6 +8,7 @@ type options struct {
 	models           []string
 	refuseJSONSchema bool
 	refuseJSONObject bool
+	window           int // 0: any
 }
 
 // APIKey makes every endpoint want "Authorization: Bearer key"; anything else
