@@ -17,7 +17,7 @@ func (r *run) judge(ctx context.Context, st *state, m material) (escalation.Verd
 	c, err := r.consult(ctx, *st, &m, r.set.MaxTokens)
 	var long *TooLong
 	if errors.As(err, &long) && long.Fits > 0 {
-		if fits := within(long.Fits); fits < r.set.MaxTokens {
+		if fits := FitsInto(long.Fits); fits < r.set.MaxTokens {
 			r.note("the model takes %d tokens at once, so the diff was divided again: with --max-input-tokens %d it is from the start", long.Fits, fits)
 			c, err = r.consult(ctx, *st, &m, fits)
 		}
@@ -80,13 +80,6 @@ func (r *run) consult(ctx context.Context, st state, m *material, most int) (c c
 		r.progress("ask", began, "%s, %s tokens in %s", u.Model, thousands(u.Prompt), finding.Count(u.Calls, "call", "calls"))
 	}
 	return c, nil
-}
-
-// within is how many tokens, by our own count, surely fit where a server takes so many for
-// a request and its answer: its vocabulary may be another, and the answer needs room.
-func within(fits int) int {
-	const answer = 6000
-	return int(float64(max(fits-answer, fits/2)) / 1.3)
 }
 
 // reread reads the history that couldn't be read before the model was asked. What

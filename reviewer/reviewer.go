@@ -209,6 +209,17 @@ type TooLong struct {
 func (e *TooLong) Error() string { return e.Err.Error() }
 func (e *TooLong) Unwrap() error { return e.Err }
 
+// FitsInto is how many tokens a request may have by our own count, where a model takes so
+// many for a request and its answer: its vocabulary may make more of the same text, and
+// the answer needs room.
+func FitsInto(context int) int {
+	const (
+		vocabularies = 1.3
+		answer       = 6000
+	)
+	return int(float64(max(context-answer, context/2)) / vocabularies)
+}
+
 // Usage is what asking a model cost. Tokens are as the server counts them.
 type Usage struct {
 	Model      string  `json:"model"`

@@ -54,6 +54,7 @@ const DefaultPatience = 10 * time.Minute
 type Client struct {
 	cfg    Config
 	api    *openai.Client
+	http   *http.Client
 	models []*model       // the one to ask, and the fallback
 	jitter func() float64 // from 0 to 1
 
@@ -64,8 +65,10 @@ type Client struct {
 type model struct {
 	name string
 
-	mu   sync.Mutex
-	form form
+	mu     sync.Mutex
+	form   form
+	window int  // tokens of its context; 0 if that isn't known
+	mute   bool // the server doesn't say
 }
 
 func (m *model) known() form {
@@ -115,8 +118,9 @@ func New(cfg Config) *Client {
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
 	}
-	c.HTTPClient = &http.Client{Transport: recorder{cfg.HTTP}, CheckRedirect: sameServer}
-	client := &Client{cfg: cfg, api: openai.NewClientWithConfig(c), models: []*model{{name: cfg.Model}}, jitter: rand.Float64}
+	httpClient := &http.Client{Transport: recorder{cfg.HTTP}, CheckRedirect: sameServer}
+	c.HTTPClient = httpClient
+	client := &Client{cfg: cfg, api: openai.NewClientWithConfig(c), http: httpClient, models: []*model{{name: cfg.Model}}, jitter: rand.Float64}
 	if cfg.Fallback != "" && cfg.Fallback != cfg.Model {
 		client.models = append(client.models, &model{name: cfg.Fallback})
 	}
@@ -159,12 +163,18 @@ func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (promp
 	complaint, before := "", 0
 	var unusable error
 	for range 2 {
+		if n := c.window(ctx, e.model, req); n > 0 && req.Tokens > reviewer.FitsInto(n) {
+			return prompts.Answer{}, &reviewer.TooLong{Fits: n, Err: fmt.Errorf("the server gives the model a context of %d tokens; the request has about %d, and its answer needs room", n, req.Tokens)}
+		}
 		text, usage, err := c.complete(ctx, e, []openai.ChatCompletionMessage{
 			{Role: openai.ChatMessageRoleSystem, Content: req.System},
 			{Role: openai.ChatMessageRoleUser, Content: question + complaint},
 		})
 		if err == nil {
 			err = unread(req, usage, before)
+		}
+		if n := c.window(ctx, e.model, req); err == nil && n > 0 && usage.PromptTokens+usage.CompletionTokens > n {
+			err = unusableError{&cutError{fmt.Sprintf("the server counted %d tokens for question and answer, and gives the model a context of %d", usage.PromptTokens+usage.CompletionTokens, n)}}
 		}
 		if err == nil {
 			var answer prompts.Answer

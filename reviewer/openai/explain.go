@@ -42,7 +42,10 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 		line.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))
 		line.Next = moreContext + "; for a model that can't copy codes: --receipt off"
 	case errors.As(err, &long):
-		line.Err = &reviewer.TooLong{Fits: long.Fits, Err: errors.New(answered)}
+		line.Err = &reviewer.TooLong{Fits: long.Fits, Err: errors.New(c.oneLine(long.Error()))}
+		if code != 0 {
+			line.Err = &reviewer.TooLong{Fits: long.Fits, Err: errors.New(answered)}
+		}
 		line.Next = moreContext
 	case errors.As(err, new(unusableError)):
 		line.Err = fmt.Errorf("two answers in a row could not be used: %s", c.oneLine(err.Error()))

@@ -28,6 +28,9 @@ type exchangeKey struct{}
 // megabyte of gzip can hold a gigabyte.
 const mostAnswer = 16 << 20
 
+// mostMessage is how much is read of an answer that is an error, in bytes.
+const mostMessage = 64 << 10
+
 // tooMuchError says that an answer is longer than that.
 type tooMuchError struct{}
 
@@ -63,7 +66,13 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return resp, nil
 	}
-	body, err := io.ReadAll(resp.Body)
+	most := int64(math.MaxInt64)
+	if resp.StatusCode >= http.StatusBadRequest {
+		most = mostMessage
+	}
+	var read bytes.Buffer
+	_, err = read.ReadFrom(io.LimitReader(resp.Body, most))
+	body := read.Bytes()
 	if closing := resp.Body.Close(); err == nil {
 		err = closing
 	}

@@ -68,6 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.listModels(w, r)
 	case r.Method == http.MethodGet && isModel && model != "":
 		h.getModel(w, r, model)
+	case r.Method == http.MethodGet && h.context(w, r):
 	default:
 		refuse(w, &apiError{
 			status:  http.StatusNotFound,

@@ -9,6 +9,7 @@ type options struct {
 	refuseJSONSchema bool
 	refuseJSONObject bool
 	window           int // 0: any
+	kind             Kind
 }
 
 // APIKey makes every endpoint want "Authorization: Bearer key"; anything else
@@ -33,4 +34,20 @@ func RefuseJSONSchema() Option {
 // RefuseJSONObject answers response_format json_object with a 400.
 func RefuseJSONObject() Option {
 	return func(o *options) { o.refuseJSONObject = true }
+}
+
+// Kind is a kind of server that says in its own way how large its models' context is,
+// once [Window] gives it one.
+type Kind string
+
+// The kinds.
+const (
+	VLLM     Kind = "vllm"
+	LlamaCPP Kind = "llamacpp"
+	Ollama   Kind = "library" // says it once a model has been asked something
+)
+
+// Says makes the server one of that kind.
+func Says(kind Kind) Option {
+	return func(o *options) { o.kind = kind }
 }
