@@ -34,7 +34,7 @@ func question(s Settings, t texts) string {
 	}
 	for _, part := range []string{
 		s.Model, sample.System, sample.Task, string(s.BlockOn), fmt.Sprint(prompts.SchemaVersion), fmt.Sprint(s.Advisory),
-		strings.Join(s.Ignore, "\n"), string(t.attributes), fmt.Sprint(s.MaxTokens, s.MaxCalls),
+		strings.Join(s.Ignore, "\n"), string(t.attributes), fmt.Sprint(s.MaxTokens, s.MaxCalls, s.NoReceipt),
 	} {
 		fmt.Fprintf(h, "%d\n%s\n", len(part), part)
 	}
@@ -137,6 +137,9 @@ func fenced(boundary string, m material, label string, pieces [][]diff.File) []s
 // every role of the account at a head, so that a server's cache serves them all. ""
 // where none are wanted.
 func (r *run) receipt(head string, m material, changes string) string {
+	if r.set.NoReceipt {
+		return ""
+	}
 	return r.key.Derive("receipt", head, m.title, m.body, changes)
 }
 
@@ -211,11 +214,15 @@ func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 	if r.result.Usage != nil {
 		total = *r.result.Usage // of requests that were too long
 	}
+	if len(usages) > 0 {
+		total.Window = usages[0].Window
+	}
 	for _, u := range usages {
 		total.Calls += u.Calls
 		total.Prompt += u.Prompt
 		total.Cached += u.Cached
 		total.Completion += u.Completion
+		total.Window = min(total.Window, u.Window)
 		if u.Model != "" && !slices.Contains(strings.Split(total.Model, ", "), u.Model) {
 			total.Model = strings.TrimPrefix(total.Model+", "+u.Model, ", ")
 		}

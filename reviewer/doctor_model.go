@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"review-bot/prompts"
+	"review-bot/reviewer/untrusted"
 )
 
 // What to do about a model server.
@@ -20,12 +23,13 @@ type ModelFacts struct {
 	Model  string
 	List   Told[[]string] // the models that the server tells of
 
-	Asked bool // a tiny review
-	Err   error
-	Gone  bool   // Err is that there is no such model
-	Form  string // in which it answered: json_schema or another
-	Shape error  // what is wrong with the answer's form
-	Usage Usage
+	Asked  bool // a review of a small change, as in Sample
+	Err    error
+	Gone   bool   // Err is that there is no such model
+	Form   string // in which it answered: json_schema or another
+	Usage  Usage
+	Window int // tokens of its context; 0 if the server doesn't say
+	Most   int // tokens that a request of a review may have
 }
 
 // FormSchema is what structured outputs are called in [ModelFacts].
@@ -35,13 +39,13 @@ const FormSchema = "json_schema"
 func JudgeModel(f ModelFacts) []Check {
 	server := f.server()
 	if server.State == Failed {
-		return []Check{server, unasked("model", "its server"), unasked("structured outputs", "the model's server")}
+		return []Check{server, unasked("model", "its server"), unasked("answer", "the model's server"), unasked("context", "the model's server")}
 	}
 	model := f.model()
 	if model.State == Failed {
-		return []Check{server, model, unasked("structured outputs", "the model")}
+		return []Check{server, model, unasked("answer", "the model"), unasked("context", "the model")}
 	}
-	return []Check{server, model, f.structured()}
+	return []Check{server, model, f.answer(), f.context()}
 }
 
 func (f ModelFacts) server() Check {
@@ -67,7 +71,7 @@ func (f ModelFacts) server() Check {
 
 func (f ModelFacts) model() Check {
 	const name = "model"
-	listed := slices.Contains(f.List.Value, f.Model)
+	listed := slices.Contains(f.List.Value, f.Model) || slices.Contains(f.List.Value, f.Model+":latest") // Ollama's list
 	switch {
 	case listed && !f.Gone:
 		return Check{name, Fine, f.Model + " is listed", ""}
@@ -86,23 +90,56 @@ func (f ModelFacts) model() Check {
 	return Check{name, Skipped, f.Model + ": the server lists no models, and it gave no answer", ""}
 }
 
-// structured judges the answer to a tiny review.
-func (f ModelFacts) structured() Check {
-	const name = "structured outputs"
-	const fix = "go on, as answers are checked all the same, or choose a model that has structured outputs"
+// answer judges the answer to a small review.
+func (f ModelFacts) answer() Check {
+	const name = "answer"
 	var explained *Error
 	tokens := fmt.Sprintf("(%d tokens)", f.Usage.Prompt+f.Usage.Completion)
 	switch {
 	case errors.As(f.Err, &explained):
-		return Check{name, Failed, fmt.Sprintf("a tiny request failed: %v", explained.Err), explained.Next}
+		return Check{name, Failed, fmt.Sprintf("a small review failed: %v", explained.Err), explained.Next}
 	case f.Err != nil:
-		return Check{name, Failed, "a tiny request failed: " + f.Err.Error(), "run doctor again, or choose a model that can answer in JSON"}
+		return Check{name, Failed, "a small review failed: " + f.Err.Error(), "run doctor again, or choose a model that can answer in JSON"}
 	case f.Form != FormSchema:
-		return Check{name, Warned, fmt.Sprintf("the server refuses response_format json_schema; it is asked for %s instead %s", f.Form, tokens), fix}
-	case f.Shape != nil:
-		return Check{name, Warned, fmt.Sprintf("accepted, but the answer isn't of that form: %v %s", f.Shape, tokens), fix}
+		return Check{
+			name, Warned, fmt.Sprintf("a small review was answered; the server refuses response_format json_schema, so it is asked for %s %s", f.Form, tokens),
+			"go on, as answers are checked all the same, or choose a model that has structured outputs",
+		}
 	}
-	return Check{name, Fine, "accepted " + tokens, ""}
+	return Check{name, Fine, "a small review was answered, in the form of its schema " + tokens, ""}
+}
+
+// context judges how much the model takes at once.
+func (f ModelFacts) context() Check {
+	const name = "context"
+	fits := FitsInto(f.Window)
+	switch {
+	case f.Window == 0:
+		return Check{name, Skipped, "the server doesn't say how much the model takes at once; the receipts in each request show whether it was given all", ""}
+	case fits < f.Most:
+		return Check{
+			name, Warned, fmt.Sprintf("the model takes %d tokens at once, and a request may have %d: a long diff is divided only after a request that doesn't fit", f.Window, f.Most),
+			fmt.Sprintf("give --max-input-tokens %d, or the model more context on its server", fits),
+		}
+	}
+	return Check{name, Fine, fmt.Sprintf("the model takes %d tokens at once, and a request has at most %d", f.Window, f.Most), ""}
+}
+
+// Sample is a request for the review of a small change in which nothing is wrong, as a
+// review would ask it. Its receipts are made of the secret.
+func Sample(secret, model string) prompts.Request {
+	const change = "file: greeting.txt\nstatus: added, 1 added, 0 deleted\n@@ -0,0 +1,1 @@\n         1 + Good morning.\n"
+	boundary := untrusted.Boundary(change)
+	req, err := prompts.Build(prompts.Input{
+		Role: "logic", Instructions: prompts.Instructions("logic"), Boundary: boundary, Receipt: secret,
+		Material: []string{untrusted.Fence("title", boundary, "Add a greeting"), untrusted.Fence("diff of 1 file", boundary, change)},
+	})
+	if err != nil {
+		panic(fmt.Sprintf("reviewer: the embedded prompts don't render: %v", err)) // the suite renders them
+	}
+	count := newCounter(Settings{Model: model}).Count
+	req.Tokens = count(req.System) + count(req.Material) + count(req.Task)
+	return req
 }
 
 // said is an error without what was being done, and what to do.

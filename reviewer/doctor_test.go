@@ -250,19 +250,22 @@ func TestJudgeModel(t *testing.T) {
 	gone := &Error{Doing: "asking m", Err: errors.New("the server answered 404: no such model"), Next: "check"}
 	for promise, tt := range map[string]struct {
 		facts  ModelFacts
-		states [3]CheckState
+		states [4]CheckState
 		found  string // in one of the rows
 	}{
-		"listed":            {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: FormSchema}, [3]CheckState{Fine, Fine, Fine}, "m is listed"},
-		"not listed":        {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"x"}}, Asked: true, Form: FormSchema}, [3]CheckState{Fine, Fine, Fine}, "though the server doesn't list it"},
-		"no list":           {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 404}}, Asked: true, Form: FormSchema}, [3]CheckState{Fine, Fine, Fine}, "lists no models"},
-		"listed and gone":   {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Gone: true, Err: gone}, [3]CheckState{Fine, Failed, Skipped}, "no such model"},
-		"no list and gone":  {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 200}}, Asked: true, Gone: true, Err: gone}, [3]CheckState{Fine, Failed, Skipped}, "no such model"},
-		"no list, no reply": {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 200}}, Asked: true, Err: errors.New("no choices")}, [3]CheckState{Fine, Skipped, Failed}, "no choices"},
-		"objects only":      {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: "json_object"}, [3]CheckState{Fine, Fine, Warned}, "json_object instead"},
-		"schema not heeded": {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: FormSchema, Shape: errors.New("odd")}, [3]CheckState{Fine, Fine, Warned}, "isn't of that form: odd"},
-		"unknown":           {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"x", "y"}}, Asked: true, Gone: true, Err: gone}, [3]CheckState{Fine, Failed, Skipped}, "m isn't among the 2 models"},
-		"limited":           {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 429}}, Asked: true, Err: gone}, [3]CheckState{Failed, Skipped, Skipped}, "429"},
+		"listed":            {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: FormSchema}, [4]CheckState{Fine, Fine, Fine, Skipped}, "m is listed"},
+		"not listed":        {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"x"}}, Asked: true, Form: FormSchema}, [4]CheckState{Fine, Fine, Fine, Skipped}, "though the server doesn't list it"},
+		"no list":           {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 404}}, Asked: true, Form: FormSchema}, [4]CheckState{Fine, Fine, Fine, Skipped}, "lists no models"},
+		"listed and gone":   {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Gone: true, Err: gone}, [4]CheckState{Fine, Failed, Skipped, Skipped}, "no such model"},
+		"no list and gone":  {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 200}}, Asked: true, Gone: true, Err: gone}, [4]CheckState{Fine, Failed, Skipped, Skipped}, "no such model"},
+		"no list, no reply": {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 200}}, Asked: true, Err: errors.New("no choices")}, [4]CheckState{Fine, Skipped, Failed, Skipped}, "no choices"},
+		"objects only":      {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: "json_object"}, [4]CheckState{Fine, Fine, Warned, Skipped}, "so it is asked for json_object"},
+		"unusable answers":  {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Err: errors.New("odd")}, [4]CheckState{Fine, Fine, Failed, Skipped}, "a small review failed: odd"},
+		"Ollama's list":     {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m:latest"}}, Asked: true, Form: FormSchema}, [4]CheckState{Fine, Fine, Fine, Skipped}, "m is listed"},
+		"a small context":   {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: FormSchema, Window: 4096, Most: 100_000}, [4]CheckState{Fine, Fine, Fine, Warned}, "takes 4096 tokens at once, and a request may have 100000"},
+		"a large context":   {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"m"}}, Asked: true, Form: FormSchema, Window: 200_000, Most: 100_000}, [4]CheckState{Fine, Fine, Fine, Fine}, "takes 200000 tokens at once"},
+		"unknown":           {ModelFacts{List: Told[[]string]{Reply{Status: 200}, []string{"x", "y"}}, Asked: true, Gone: true, Err: gone}, [4]CheckState{Fine, Failed, Skipped, Skipped}, "m isn't among the 2 models"},
+		"limited":           {ModelFacts{List: Told[[]string]{Reply: Reply{Status: 429}}, Asked: true, Err: gone}, [4]CheckState{Failed, Skipped, Skipped, Skipped}, "429"},
 	} {
 		tt.facts.Model, tt.facts.Server = "m", "https://model.example.com/v1"
 		checks := JudgeModel(tt.facts)
@@ -272,7 +275,7 @@ func TestJudgeModel(t *testing.T) {
 				t.Errorf("%s: %+v, want %s", promise, c, tt.states[i])
 			}
 		}
-		if len(checks) != 3 || !strings.Contains(all, tt.found) {
+		if len(checks) != 4 || !strings.Contains(all, tt.found) {
 			t.Errorf("%s: %+v, want %q found", promise, checks, tt.found)
 		}
 	}

@@ -25,6 +25,7 @@ type story struct {
 	asked  []prompts.Request                         // all requests to the model so far
 	answer func(prompts.Request) prompts.Answer      // nil: nothing is wrong
 	refuse func(prompts.Request) error               // of the model's server; nil: it takes everything
+	window int                                       // of the model, as its server says it
 	wrap   func(reviewer.Forge) reviewer.Forge       // puts something between the runs and the forge; nil: nothing
 	slept  func(f *forgetest.Forge, d time.Duration) // called as a run pauses; the forge's clock has moved on
 	log    []string                                  // what the runs told
@@ -106,7 +107,7 @@ func (s *story) Review(_ context.Context, req prompts.Request) (prompts.Answer, 
 	if a.Summary == "" {
 		a.Summary = "Looked at it."
 	}
-	return a, reviewer.Usage{Model: "test-model", Calls: 1, Prompt: 1000, Completion: 10}, nil
+	return a, reviewer.Usage{Model: "test-model", Calls: 1, Prompt: 1000, Completion: 10, Window: s.window}, nil
 }
 
 // shown reports whether a text was in what the model was shown, in the requests from

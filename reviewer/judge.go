@@ -126,6 +126,10 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 	if r.set.Advisory || own == sentinel.Approved && (s.left || finding.NotRead(s.unread) > 0 || s.reviewed() == 0 && len(s.parts) == 0 && s.since == "") {
 		own = sentinel.Comment // what wasn't looked at isn't approved
 	}
+	if own == sentinel.Approved && r.set.NoReceipt && len(calls) > 0 && r.result.Usage.Window == 0 {
+		own = sentinel.Comment
+		r.note("not approved: with --receipt off nobody knows that the model was given the whole request, as its server doesn't say how much it takes")
+	}
 	_, comments := r.conversations(st.log)
 	v := escalation.Verdict{
 		Own: own, Head: pull.Head, Base: pull.Base, Against: pull.Against(), Q: r.question, Fresh: true, Owed: round.Owed,

@@ -111,3 +111,25 @@ func TestReceiptsOfAHead(t *testing.T) {
 		}
 	}
 }
+
+// Without receipts nothing is approved, unless the server says how much the model takes.
+func TestWithoutReceipts(t *testing.T) {
+	for window, want := range map[int]sentinel.Verdict{0: sentinel.Comment, 32_768: sentinel.Approved} {
+		s := newStory(t, forgetest.Options{Head: map[string]string{"a.txt": "one\n"}})
+		s.window = window
+		r := s.mustRun(func(set *reviewer.Settings) { set.NoReceipt = true })
+		if len(s.asked[0].Codes) > 0 || strings.Contains(s.asked[0].System+s.asked[0].Material+s.asked[0].Task, "\nReceipt ") {
+			t.Errorf("receipts are asked for: %v", s.asked[0].Codes)
+		}
+		if r.Own != want || strings.Contains(strings.Join(r.Notes, "\n"), "--receipt off") != (want == sentinel.Comment) {
+			t.Errorf("a window of %d: %s, %q; want %s", window, r.Own, r.Notes, want)
+		}
+		s.answer = func(prompts.Request) prompts.Answer {
+			return prompts.Answer{Findings: []prompts.Finding{{Path: "a.txt", Line: 1, EndLine: 1, Side: "new", Quote: "two", Severity: prompts.High, Category: "logic", Title: "T", Body: "B"}}}
+		}
+		s.forge.Push("author", map[string]string{"a.txt": "two\n"})
+		if r := s.mustRun(func(set *reviewer.Settings) { set.NoReceipt = true }); r.Own != sentinel.RequestChanges {
+			t.Errorf("a window of %d: what is found doesn't block: %s", window, r.Own)
+		}
+	}
+}

@@ -227,6 +227,7 @@ type Usage struct {
 	Prompt     int     `json:"prompt_tokens"`
 	Cached     int     `json:"cached_tokens"` // of the prompt tokens
 	Completion int     `json:"completion_tokens"`
+	Window     int     `json:"window,omitempty"` // tokens of the model's context, the smallest of several; 0 if that isn't known
 	Seconds    float64 `json:"seconds"`
 	Cost       float64 `json:"cost,omitempty"` // by the prices that were given, in their currency
 }

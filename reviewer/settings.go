@@ -31,6 +31,7 @@ type Settings struct {
 	MaxRounds    int      // heads at which the role requests changes, before it only follows up; 0: no limit
 	MaxFollowUps int      // heads that the role looks at after that; 0: no limit
 	MaxSpent     int      // tokens that the role may spend on the pull request, all rounds together; 0: no limit
+	NoReceipt    bool     // ask for no receipt of having read the request, see prompts.Request
 	Operators    []string // accounts that the hand-off calls
 	Price        Price
 	Advisory     bool

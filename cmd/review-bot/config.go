@@ -165,6 +165,7 @@ func (c *reviewCmd) complete(s config.Section, file string, from origins) {
 	fill(f, "operators", &c.Operators, s.Operators)
 	fill(f, "ignore", &c.Ignore, s.Ignore)
 	fill(f, "guidelines", &c.Guidelines, s.Guidelines)
+	fill(f, "receipt", &c.Receipt, config.At[onOff]{Value: onOff(s.Receipt.Value), Line: s.Receipt.Line, Column: s.Receipt.Column})
 	fill(f, "price-in", &c.PriceIn, s.PriceIn)
 	fill(f, "price-out", &c.PriceOut, s.PriceOut)
 	fillPointer(f, "max-rounds", &c.MaxRounds, s.MaxRounds)
@@ -222,6 +223,7 @@ func (c *configuration) rows(cmd reviewCmd, set reviewer.Settings, from origins)
 		{flag: "advisory", Value: set.Advisory}, {flag: "review-drafts", Value: set.ReviewDrafts}, {flag: "no-approve", Value: set.NoApprove},
 		{flag: "repost-stale", Value: set.RepostStale}, {flag: "siblings", Value: set.Siblings}, {flag: "operators", Value: set.Operators},
 		{flag: "max-rounds", Value: set.MaxRounds}, {flag: "max-follow-ups", Value: set.MaxFollowUps}, {flag: "max-tokens-per-pr", Value: set.MaxSpent}, {flag: "max-input-tokens", Value: set.MaxTokens}, {flag: "max-calls", Value: set.MaxCalls},
+		{flag: "receipt", Value: string(cmp.Or(cmd.Receipt, "on"))},
 		{flag: "price-in", Value: set.Price.In}, {flag: "price-out", Value: set.Price.Out},
 		{flag: "lock", Value: string(cmp.Or(cmd.Lock, "on"))}, {flag: "lock-reaction", Value: cmp.Or(cmd.LockReaction, reviewer.DefaultLock)},
 		{flag: "config", Value: cmp.Or(cmd.Config, config.DefaultPath)},

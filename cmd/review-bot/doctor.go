@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ import (
 type doctorCmd struct {
 	reviewCmd
 
-	NoModel bool `name:"no-model" help:"Don't ask the model server; otherwise a tiny request costs a few tokens."`
+	NoModel bool `name:"no-model" help:"Don't ask the model server; otherwise the review of a small change costs some 2,000 tokens."`
 }
 
 // diagnosis is what `doctor --json` prints.
@@ -31,7 +32,7 @@ type diagnosis struct {
 	Checks []reviewer.Check `json:"checks"`
 }
 
-// modelPatience bounds the tiny request in all its forms; a single one has half of
+// modelPatience bounds the small review in all its forms; a single one has half of
 // it to be answered.
 const modelPatience = 2 * time.Minute
 
@@ -224,8 +225,13 @@ func (c *doctorCmd) model(ctx context.Context, out *output, configuration review
 		}
 		return []reviewer.Check{{Name: name, State: reviewer.Failed, Found: "none is given", Fix: fix}}, nil
 	}
-	out.begin("asking %s for a tiny answer; --no-model leaves that out", printable(cmd.Model))
-	facts, err := openai.New(openai.Config{BaseURL: cmd.BaseURL, APIKey: key, Model: cmd.Model, Patience: modelPatience, Sleep: sleep}).Probe(ctx)
+	out.begin("asking %s to review a small change; --no-model leaves that out", printable(cmd.Model))
+	facts, err := openai.New(openai.Config{BaseURL: cmd.BaseURL, APIKey: key, Model: cmd.Model, Patience: modelPatience, Sleep: sleep}).
+		Probe(ctx, reviewer.Sample(rand.Text(), cmd.Model))
+	facts.Most = reviewer.DefaultMaxTokens
+	if cmd.MaxInputTokens != nil {
+		facts.Most = *cmd.MaxInputTokens
+	}
 	return reviewer.JudgeModel(facts), err
 }
 

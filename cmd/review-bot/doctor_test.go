@@ -130,7 +130,9 @@ ok    configuration       .review-bot.yaml of the branch main is in order
 ok    unread files        nothing is kept in Git LFS or submodules that an approval would need
 ok    model server        http://model/v1 answers
 ok    model               scripted-1 is listed
-ok    structured outputs  accepted (N tokens)
+ok    answer              a small review was answered, in the form of its schema (N tokens)
+-     context             the server doesn't say how much the model takes at once; the receipts in
+                          each request show whether it was given all
 
 20 ok, 0 warn, 0 FAIL, 1 not looked at
 `
@@ -149,7 +151,7 @@ func TestDoctorOnAGoodSetUp(t *testing.T) {
 	if diff := cmp.Diff(strings.Join(strings.Fields(goodTable), " "), got); diff != "" || e.status != 0 {
 		t.Errorf("exit status %d, table (-want +got):\n%s\n%s%s", e.status, diff, e.stdout, e.stderr)
 	}
-	if e.stderr != fmt.Sprintf("review-bot %s · doctor on %s at %s\nasking scripted-1 for a tiny answer; --no-model leaves that out\n", version(), c.repo.FullName(), proxy.URL) {
+	if e.stderr != fmt.Sprintf("review-bot %s · doctor on %s at %s\nasking scripted-1 to review a small change; --no-model leaves that out\n", version(), c.repo.FullName(), proxy.URL) {
 		t.Errorf("stderr is\n%s", e.stderr)
 	}
 	var written []string
@@ -310,11 +312,11 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		"key refused":               {job: c.with("OPENAI_API_KEY", "another-key-than-that"), fails: rows{"model server": "refuses the key — check OPENAI_API_KEY"}},
 		"model unknown":             {job: c.job, args: "--model gpt-99", fails: rows{"model": "gpt-99 isn't among the 2 models that the server lists — give --model a name that it lists, such as scripted-1, scripted-2"}},
 		"no model":                  {job: at(as(boss), open), fails: rows{"model": "none is given — give --model NAME"}, warns: rows{"official": "isn't protected — protect"}},
-		"no structured outputs":     {job: c.with("OPENAI_BASE_URL", noSchema.URL()), warns: rows{"structured outputs": "the server refuses response_format json_schema; it is asked for json_object instead — choose a model that has structured outputs"}},
-		"no response format at all": {job: c.with("OPENAI_BASE_URL", nothing.URL()), warns: rows{"structured outputs": "it is asked for plain text instead — choose a model"}},
-		"schema not heeded":         {job: c.with("OPENAI_BASE_URL", shapeless.URL()), warns: rows{"structured outputs": "accepted, but the answer isn't of that form — choose a model"}},
-		"no credit":                 {job: c.with("OPENAI_BASE_URL", broke.URL()), fails: rows{"structured outputs": "a tiny request failed: no credit — raise the account's limit or its credit"}},
-		"model server busy":         {job: c.with("OPENAI_BASE_URL", busy.URL()), fails: rows{"structured outputs": "a tiny request failed: 503: too busy — run the job again when the model server works"}},
+		"no structured outputs":     {job: c.with("OPENAI_BASE_URL", noSchema.URL()), warns: rows{"answer": "the server refuses response_format json_schema, so it is asked for json_object — choose a model that has structured outputs"}},
+		"no response format at all": {job: c.with("OPENAI_BASE_URL", nothing.URL()), warns: rows{"answer": "so it is asked for plain text — choose a model"}},
+		"schema not heeded":         {job: c.with("OPENAI_BASE_URL", shapeless.URL()), fails: rows{"answer": "a small review failed: two answers in a row could not be used — choose a model that can answer in JSON"}},
+		"no credit":                 {job: c.with("OPENAI_BASE_URL", broke.URL()), fails: rows{"answer": "a small review failed: no credit — raise the account's limit or its credit"}},
+		"model server busy":         {job: c.with("OPENAI_BASE_URL", busy.URL()), fails: rows{"answer": "a small review failed: 503: too busy — run the job again when the model server works"}},
 	} {
 		t.Run(promise, func(t *testing.T) {
 			t.Parallel()

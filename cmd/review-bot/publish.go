@@ -13,11 +13,11 @@ import (
 
 // publishFlags say how verdicts are published.
 type publishFlags struct {
-	NoApprove    bool       `help:"Publish no approval: comment instead, and take a block back by withdrawing it."`
-	RepostStale  bool       `help:"Post an approval anew when its commit is no longer the head, for branches that ignore stale approvals."`
-	Siblings     []string   `help:"Roles that must have judged the head before it is approved; reconcile takes them from the roles' reviews, unless they are given (--siblings= for none)." placeholder:"ROLE,…"`
-	Lock         lockSwitch `help:"on or off; default on. off is for those who know that no two jobs share the account." placeholder:"on|off"`
-	LockReaction string     `help:"Reaction on the pull request that serves as the lock; default rocket." placeholder:"NAME"`
+	NoApprove    bool     `help:"Publish no approval: comment instead, and take a block back by withdrawing it."`
+	RepostStale  bool     `help:"Post an approval anew when its commit is no longer the head, for branches that ignore stale approvals."`
+	Siblings     []string `help:"Roles that must have judged the head before it is approved; reconcile takes them from the roles' reviews, unless they are given (--siblings= for none)." placeholder:"ROLE,…"`
+	Lock         onOff    `help:"on or off; default on. off is for those who know that no two jobs share the account." placeholder:"on|off"`
+	LockReaction string   `help:"Reaction on the pull request that serves as the lock; default rocket." placeholder:"NAME"`
 
 	// For tests, which can't wait as long as the protocol does: see escalation.LockTimes.
 	LockHold   time.Duration `hidden:"" help:"For tests: how long the lock may be written under."`
@@ -25,15 +25,15 @@ type publishFlags struct {
 	LockWait   time.Duration `hidden:"" help:"For tests: how long to wait for the lock."`
 }
 
-// lockSwitch is on unless it says off.
-type lockSwitch string
+// onOff is a switch that is on unless it says off.
+type onOff string
 
 // UnmarshalText reads it; the error names the valid values.
-func (l *lockSwitch) UnmarshalText(text []byte) error {
+func (o *onOff) UnmarshalText(text []byte) error {
 	if v := string(text); v != "on" && v != "off" {
 		return fmt.Errorf("%q is not one of on, off", v)
 	}
-	*l = lockSwitch(text)
+	*o = onOff(text)
 	return nil
 }
 

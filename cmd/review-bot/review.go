@@ -47,6 +47,7 @@ type reviewCmd struct {
 	MaxCalls       *int          `help:"Most requests to the model for one diff; what is beyond is listed as not reviewed; default 8." placeholder:"N"`
 	FallbackModel  string        `help:"Model to ask when the first one keeps failing." placeholder:"NAME"`
 	Patience       time.Duration `help:"How long to try for an answer of a model server that is busy or broken, in all; default 10m." placeholder:"DURATION"`
+	Receipt        onOff         `help:"on or off; default on. off is for models that can't copy the codes that show that a model was given the whole request: then nothing is approved unless the server says how much it takes." placeholder:"on|off"`
 	PriceIn        float64       `help:"Price of a million tokens sent, to tell what a run costs." placeholder:"AMOUNT"`
 	PriceOut       float64       `help:"Price of a million tokens answered." placeholder:"AMOUNT"`
 
@@ -129,6 +130,7 @@ func (c *reviewCmd) settings(in inputs) (set reviewer.Settings, err error) {
 		Instructions: c.instructions(in), Guidelines: c.guidelines(), Extra: c.Instructions, Feedback: in.feedback,
 		BlockOn: *cmp.Or(c.BlockOn, new(prompts.High)), Inline: *cmp.Or(c.Inline, new(reviewer.InlineReview)), Advisory: c.Advisory, ReviewDrafts: c.ReviewDrafts, DryRun: c.DryRun, Force: c.Force,
 	}
+	set.NoReceipt = c.Receipt == "off"
 	if !local(c.PromptFile) {
 		set.PromptFile = c.PromptFile
 	}

@@ -77,6 +77,7 @@ type Section struct {
 	MaxTokensPerPR At[int]
 	MaxInputTokens At[int]
 	MaxCalls       At[int]
+	Receipt        At[string] // on or off
 	PriceIn        At[float64]
 	PriceOut       At[float64]
 }

@@ -51,6 +51,7 @@ var keys = table[Section]{
 	define("price_in", price, func(s *Section) *At[float64] { return &s.PriceIn }),
 	define("price_out", price, func(s *Section) *At[float64] { return &s.PriceOut }),
 	define("prompt_file", text(repositoryPath), func(s *Section) *At[string] { return &s.PromptFile }),
+	define("receipt", text(oneOf([]string{"on", "off"})), func(s *Section) *At[string] { return &s.Receipt }),
 	define("repost_stale", boolean, func(s *Section) *At[bool] { return &s.RepostStale }),
 	define("review_drafts", boolean, func(s *Section) *At[bool] { return &s.ReviewDrafts }),
 	define("siblings", list("security", role), func(s *Section) *At[[]string] { return &s.Siblings }),

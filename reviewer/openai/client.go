@@ -179,6 +179,7 @@ func (c *Client) ask(ctx context.Context, e *effort, req prompts.Request) (promp
 		if err == nil {
 			var answer prompts.Answer
 			if answer, err = req.Decode(text); err == nil {
+				e.usage.Window = c.window(ctx, e.model, req)
 				return answer, nil
 			}
 			err = unusableError{err}

@@ -7,21 +7,15 @@ import (
 	"net/http"
 	"net/url"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"review-bot/prompts"
 	"review-bot/reviewer"
 )
 
-// tiny is a question that costs next to nothing, asked in the form of a review. It
-// says the form in words, too, for servers that don't take a schema.
-const tiny = `There is nothing to review: this tests the connection. Answer with this JSON object and nothing else: {"summary":"ok","findings":[],"retained":[]}`
-
-// Probe finds out what `doctor` tells about the model: whether its server lists
-// it, and whether it answers a tiny request in the form that reviews have. A
-// request is sent once, but for other forms if the first one is refused. The
-// fallback isn't asked. The error is the context's.
-func (c *Client) Probe(ctx context.Context) (reviewer.ModelFacts, error) {
+// Probe finds out what `doctor` says about the model: whether its server lists it, and
+// whether it answers a request as reviews make it, with one more try for an answer that
+// can't be used. What the server can't do now isn't waited for, and the fallback isn't
+// asked. The error is the context's.
+func (c *Client) Probe(ctx context.Context, req prompts.Request) (reviewer.ModelFacts, error) {
 	m := c.models[0]
 	f := reviewer.ModelFacts{Server: shown(c.cfg.BaseURL), Model: m.name}
 	f.List = c.list(ctx)
@@ -31,20 +25,13 @@ func (c *Client) Probe(ctx context.Context) (reviewer.ModelFacts, error) {
 	f.Asked = true
 	e := &effort{began: c.cfg.Now()}
 	e.turn(m, e.began.Add(c.cfg.Patience), 1)
-	text, _, err := c.complete(ctx, e, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: tiny}})
-	f.Usage, f.Form = e.usage, m.known().String()
-	var unusable unusableError
+	_, err := c.ask(ctx, e, req)
+	f.Usage, f.Form, f.Window = e.usage, m.known().String(), c.window(ctx, m, req)
 	switch {
 	case ctx.Err() != nil:
 		return f, ctx.Err()
-	case errors.As(err, &unusable):
-		f.Err = errors.New(c.oneLine(err.Error()))
 	case err != nil:
 		f.Err, f.Gone = c.explain(ctx, e, err), unknownModel(err)
-	default:
-		if _, err := prompts.Decode(text); err != nil {
-			f.Shape = errors.New(c.oneLine(err.Error()))
-		}
 	}
 	return f, nil
 }

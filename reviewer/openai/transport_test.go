@@ -66,7 +66,7 @@ func TestServersWordsAreSafeToPrint(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no ::warning::x[31m## [add-path]/tmp gnp.exe — check") {
 		t.Errorf("%v", err)
 	}
-	facts, err := c.Probe(t.Context())
+	facts, err := c.Probe(t.Context(), request)
 	if want := (reviewer.Reply{Status: 401, Text: "no ::warning::x[31m## [add-path]/tmp gnp.exe"}); err != nil || facts.List.Reply != want {
 		t.Errorf("%+v, %v", facts.List.Reply, err)
 	}
