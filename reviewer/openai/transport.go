@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -66,30 +67,34 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return resp, nil
 	}
+	body, end := drain(resp)
+	if end == nil {
+		x.failure = failure(resp.StatusCode, body)
+		body = plain(body)
+	}
+	resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{end}))
+	return resp, nil
+}
+
+// drain reads a body, of an error only the beginning, and closes it. The error is how it
+// ended: not the transport's, or net/http would make a *url.Error of it.
+func drain(resp *http.Response) ([]byte, error) {
 	most := int64(math.MaxInt64)
 	if resp.StatusCode >= http.StatusBadRequest {
 		most = mostMessage
 	}
 	var read bytes.Buffer
-	_, err = read.ReadFrom(io.LimitReader(resp.Body, most))
-	body := read.Bytes()
+	_, err := read.ReadFrom(io.LimitReader(resp.Body, most))
 	if closing := resp.Body.Close(); err == nil {
 		err = closing
 	}
-	if err != nil {
-		// Not the transport's error, or net/http would make a *url.Error of it.
-		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
-		return resp, nil
-	}
-	x.failure = failure(resp.StatusCode, body)
-	resp.Body = io.NopCloser(bytes.NewReader(plain(body)))
-	return resp, nil
+	return read.Bytes(), err
 }
 
-// failing is a reader that has failed.
+// failing is a reader that has ended with an error, or with none.
 type failing struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
 
 func (r recorder) record(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
