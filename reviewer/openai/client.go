@@ -24,7 +24,7 @@ import (
 
 // Config says which model to ask, and where.
 type Config struct {
-	BaseURL string // ends in the version, as in https://api.openai.com/v1; empty for that one
+	BaseURL string // ends in the version, as in https://api.openai.com/v1; empty for that one; its query goes with each request
 	APIKey  string // may be empty: local servers don't ask for one
 	Model   string
 
@@ -37,7 +37,13 @@ type Config struct {
 	Patience time.Duration
 	// Timeout bounds one request, which is tried again; 0 for half of Patience.
 	Timeout time.Duration
-	HTTP    http.RoundTripper // nil for the default transport
+	// Parallel is how many requests are under way at once; 0 for any number. After one
+	// that took too long it is one at a time, as some servers answer no other way.
+	Parallel int
+	// MaxOutput is the most tokens of an answer; 0: as the server has it.
+	MaxOutput int
+	Headers   http.Header       // sent along with each request, as gateways want them
+	HTTP      http.RoundTripper // nil for the default transport
 
 	// Progress is told before each wait and when the fallback takes over: a line of
 	// our own words, none of the server's. Calls come one at a time; may be nil.
@@ -53,6 +59,7 @@ const DefaultPatience = 10 * time.Minute
 // concurrent use.
 type Client struct {
 	cfg    Config
+	slots  slots
 	api    *openai.Client
 	http   *http.Client
 	models []*model       // the one to ask, and the fallback
@@ -69,6 +76,22 @@ type model struct {
 	form   form
 	window int  // tokens of its context; 0 if that isn't known
 	mute   bool // the server doesn't say
+	older  bool // the server wants max_tokens, and knows no max_completion_tokens
+}
+
+func (m *model) oldLimit() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.older
+}
+
+// olderLimit has an answer's length limited in the older way from now on; false if it is already.
+func (m *model) olderLimit() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.older
+	m.older = true
+	return !was
 }
 
 func (m *model) known() form {
@@ -98,11 +121,12 @@ func (f form) String() string { return [...]string{"json_schema", "json_object",
 // New makes a client. Nothing is sent.
 func New(cfg Config) *Client {
 	c := openai.DefaultConfig(cfg.APIKey)
+	var query string
 	if cfg.BaseURL != "" {
-		c.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	} else {
-		cfg.BaseURL = c.BaseURL
+		c.BaseURL, query, _ = strings.Cut(cfg.BaseURL, "?")
+		c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	}
+	cfg.BaseURL = c.BaseURL
 	if cfg.Patience == 0 {
 		cfg.Patience = DefaultPatience
 	}
@@ -118,7 +142,7 @@ func New(cfg Config) *Client {
 	if cfg.Sleep == nil {
 		cfg.Sleep = sleep
 	}
-	httpClient := &http.Client{Transport: recorder{cfg.HTTP}, CheckRedirect: sameServer}
+	httpClient := &http.Client{Transport: recorder{addition{cfg.HTTP, cfg.Headers, query}}, CheckRedirect: sameServer}
 	c.HTTPClient = httpClient
 	client := &Client{cfg: cfg, api: openai.NewClientWithConfig(c), http: httpClient, models: []*model{{name: cfg.Model}}, jitter: rand.Float64}
 	if cfg.Fallback != "" && cfg.Fallback != cfg.Model {
@@ -249,6 +273,7 @@ func (c *Client) complete(ctx context.Context, e *effort, messages []openai.Chat
 			return text, resp.Usage, err
 		case ctx.Err() != nil:
 			return "", openai.Usage{}, ctx.Err()
+		case c.cfg.MaxOutput > 0 && refusesLimit(err) && e.model.olderLimit():
 		case asked < formPlain && refusesForm(err):
 			asked++
 		case unknownModel(err), outOfQuota(err):
@@ -266,16 +291,25 @@ func (c *Client) complete(ctx context.Context, e *effort, messages []openai.Chat
 
 // send makes one request. With an error comes what the server's Retry-After says.
 func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage, asked form) (openai.ChatCompletionResponse, retryAfter, error) {
+	// Its time begins when it is sent, however long others take before.
+	queued := c.cfg.Now()
+	if err := c.slots.take(ctx, c.cfg.Parallel); err != nil {
+		return openai.ChatCompletionResponse{}, "", err
+	}
+	defer c.slots.leave()
+	e.until = e.until.Add(c.cfg.Now().Sub(queued))
 	limit := min(c.cfg.Timeout, e.until.Sub(c.cfg.Now()))
 	var x exchange
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, &x), limit)
 	defer cancel()
 	e.tries++
-	resp, err := c.api.CreateChatCompletion(limited, openai.ChatCompletionRequest{
-		Model:          e.model.name,
-		Messages:       messages,
-		ResponseFormat: asked.format(),
-	})
+	question := openai.ChatCompletionRequest{Model: e.model.name, Messages: messages, ResponseFormat: asked.format()}
+	if e.model.oldLimit() {
+		question.MaxTokens = c.cfg.MaxOutput
+	} else {
+		question.MaxCompletionTokens = c.cfg.MaxOutput
+	}
+	resp, err := c.api.CreateChatCompletion(limited, question)
 	if x.reached.Load() {
 		e.usage.Calls++
 	}
@@ -284,6 +318,7 @@ func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatComp
 	}
 	if err != nil && status(err) == 0 && limited.Err() != nil && ctx.Err() == nil {
 		err = &slowError{limit}
+		c.slots.oneByOne()
 	}
 	return resp, x.after, err
 }

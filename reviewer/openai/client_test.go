@@ -245,7 +245,7 @@ func TestServerThatIsntThere(t *testing.T) {
 	listener.Close()
 	c, _ := hurried(Config{BaseURL: "http://user:" + key + "@" + address + "/v1/?k=" + key, APIKey: key, Model: "m"})
 	_, usage, err := c.Review(t.Context(), request)
-	want := fmt.Sprintf("asking m at http://%s/v1/, 15 times within 9 min 3 s: dial tcp %[1]s: connect: connection refused — check --base-url (OPENAI_BASE_URL) and that the server can be reached from here, then run the job again", address)
+	want := fmt.Sprintf("asking m at http://%s/v1, 15 times within 9 min 3 s: dial tcp %[1]s: connect: connection refused — check --base-url (OPENAI_BASE_URL) and that the server can be reached from here, then run the job again", address)
 	if got := line(t, err); got != want || usage.Calls != 0 {
 		t.Errorf("%d calls, %s, want none and\n%s", usage.Calls, got, want)
 	}

@@ -52,7 +52,7 @@ func (c *Client) explain(ctx context.Context, e *effort, err error) error {
 		line.Next = "run the job again, or choose a model that can answer in JSON"
 	case errors.As(err, new(*slowError)):
 		line.Err = err
-		line.Next = "run the job again, or choose a faster model" + another
+		line.Next = "run the job again with more --patience, or choose a faster model" + another
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		line.Err = errors.New(answered)
 		line.Next = "check OPENAI_API_KEY and what it may use"

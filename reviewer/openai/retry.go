@@ -38,11 +38,12 @@ type effort struct {
 	model *model
 	until time.Time
 	most  int
+	slow  int // of its requests took too long
 }
 
 func (e *effort) turn(m *model, until time.Time, most int) {
 	e.names = append(e.names, m.name)
-	e.model, e.until, e.most = m, until, most
+	e.model, e.until, e.most, e.slow = m, until, most, 0
 	e.usage.Model = m.name
 }
 
@@ -69,7 +70,12 @@ func (c *Client) wait(ctx context.Context, e *effort, failures int, err error, a
 	// A server that always says "in 1 second" isn't asked every second for all that.
 	pause := max(c.backoff(failures), asks)
 	gone := &unavailableError{err: err, failures: failures}
+	if errors.As(err, new(*slowError)) {
+		e.slow++
+	}
 	switch {
+	case e.slow > 1: // a third would be as slow
+		return gone
 	case asks >= left:
 		gone.asks = asks
 		return gone
@@ -159,6 +165,12 @@ func passing(err error) bool {
 func refusesForm(err error) bool {
 	return !errors.As(err, new(*reviewer.TooLong)) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status(err)) &&
 		!hasCode(err, "model_not_found", "invalid_api_key", "content_filter", "insufficient_quota")
+}
+
+// refusesLimit reports whether a server doesn't know the newer name of an answer's limit.
+func refusesLimit(err error) bool {
+	code := status(err)
+	return (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && strings.Contains(err.Error(), "max_completion_tokens")
 }
 
 // unknownModel tells whether a server has no such model, or no such address.

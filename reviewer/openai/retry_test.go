@@ -440,7 +440,7 @@ func TestSlowRequestsAreCutAndTriedAgain(t *testing.T) {
 	} {
 		t.Run(promise, func(t *testing.T) {
 			t.Parallel()
-			srv := serve(t, modeltest.Sequence(slow, modeltest.Answer(good), slow, slow, slow, slow))
+			srv := serve(t, modeltest.Sequence(slow, modeltest.Answer(good), slow, slow))
 			c, k := hurried(Config{BaseURL: srv.URL(), APIKey: key, Model: "m", Timeout: limit})
 			began := time.Now()
 			_, usage, err := c.Review(t.Context(), request)
@@ -455,7 +455,7 @@ func TestSlowRequestsAreCutAndTriedAgain(t *testing.T) {
 			}
 			c.cfg.Patience = 4 * time.Second // room for waits of 1 and 2 seconds
 			_, _, err = c.Review(t.Context(), request)
-			want := "asking m at " + srv.URL() + ", 3 times within 3 s: no answer within 1 s — run the job again, or choose a faster model, or name a second model with --fallback-model"
+			want := "asking m at " + srv.URL() + ", 2 times within 1 s: no answer within 1 s — run the job again with more --patience, or choose a faster model, or name a second model with --fallback-model"
 			if got := line(t, err); got != want {
 				t.Errorf("%s, want\n%s", got, want)
 			}

@@ -53,6 +53,27 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// addition sends further headers and a query along.
+type addition struct {
+	next    http.RoundTripper
+	headers http.Header
+	query   string
+}
+
+func (a addition) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(a.headers) == 0 && a.query == "" {
+		return a.next.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	for name, values := range a.headers {
+		req.Header[name] = values
+	}
+	if req.URL.RawQuery == "" {
+		req.URL.RawQuery = a.query
+	}
+	return a.next.RoundTrip(req)
+}
+
 // recorder notes exchanges, bounds what is read of an answer, and brings it into the
 // form that go-openai reads.
 type recorder struct{ next http.RoundTripper }
