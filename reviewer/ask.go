@@ -202,7 +202,7 @@ func earlierOf(earlier []finding.Earlier, parts []budget.Part, n int) []finding.
 func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 	began := r.env.Now()
 	answers, usages := make([]prompts.Answer, len(calls)), make([]Usage, len(calls))
-	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(atOnce)
+	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(r.set.Parallel, 1))
 	for i, c := range calls {
 		p.Go(func(ctx context.Context) (err error) {
 			answers[i], usages[i], err = r.env.Model.Review(ctx, c.req)

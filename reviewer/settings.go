@@ -28,6 +28,8 @@ type Settings struct {
 	Ignore       []string // globs of files that the model isn't shown
 	MaxTokens    int      // of one request to the model
 	MaxCalls     int      // requests to the model, for a diff that doesn't fit into one
+	MaxOutput    int      // tokens of an answer; 0: as the server has it
+	Parallel     int      // requests to the model at once
 	MaxRounds    int      // heads at which the role requests changes, before it only follows up; 0: no limit
 	MaxFollowUps int      // heads that the role looks at after that; 0: no limit
 	MaxSpent     int      // tokens that the role may spend on the pull request, all rounds together; 0: no limit
@@ -56,6 +58,7 @@ type Price struct{ In, Out float64 }
 const (
 	DefaultMaxTokens    = 100_000
 	DefaultMaxCalls     = 8
+	DefaultParallel     = 4
 	DefaultMaxRounds    = 3
 	DefaultMaxFollowUps = 10
 )

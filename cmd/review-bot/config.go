@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -173,6 +176,8 @@ func (c *reviewCmd) complete(s config.Section, file string, from origins) {
 	fillPointer(f, "max-tokens-per-pr", &c.MaxTokensPerPR, s.MaxTokensPerPR)
 	fillPointer(f, "max-input-tokens", &c.MaxInputTokens, s.MaxInputTokens)
 	fillPointer(f, "max-calls", &c.MaxCalls, s.MaxCalls)
+	fillPointer(f, "max-output-tokens", &c.MaxOutput, s.MaxOutputTokens)
+	fillPointer(f, "parallel", &c.Parallel, s.Parallel)
 	fillPointer(f, "block-on", &c.BlockOn, s.BlockOn)
 	fillPointer(f, "inline", &c.Inline, config.At[reviewer.Inline]{Value: reviewer.Inline(s.Inline.Value), Line: s.Inline.Line, Column: s.Inline.Column})
 }
@@ -223,6 +228,7 @@ func (c *configuration) rows(cmd reviewCmd, set reviewer.Settings, from origins)
 		{flag: "advisory", Value: set.Advisory}, {flag: "review-drafts", Value: set.ReviewDrafts}, {flag: "no-approve", Value: set.NoApprove},
 		{flag: "repost-stale", Value: set.RepostStale}, {flag: "siblings", Value: set.Siblings}, {flag: "operators", Value: set.Operators},
 		{flag: "max-rounds", Value: set.MaxRounds}, {flag: "max-follow-ups", Value: set.MaxFollowUps}, {flag: "max-tokens-per-pr", Value: set.MaxSpent}, {flag: "max-input-tokens", Value: set.MaxTokens}, {flag: "max-calls", Value: set.MaxCalls},
+		{flag: "max-output-tokens", Value: set.MaxOutput}, {flag: "parallel", Value: set.Parallel}, {flag: "header", Value: strings.Join(cmd.Headers, ""), secret: true},
 		{flag: "receipt", Value: string(cmp.Or(cmd.Receipt, "on"))},
 		{flag: "price-in", Value: set.Price.In}, {flag: "price-out", Value: set.Price.Out},
 		{flag: "lock", Value: string(cmp.Or(cmd.Lock, "on"))}, {flag: "lock-reaction", Value: cmp.Or(cmd.LockReaction, reviewer.DefaultLock)},
@@ -273,7 +279,8 @@ func (c *configCmd) Run(w *world, k *kong.Context) error {
 		if err != nil {
 			return usage("%v; or give --config ./%s to look at a file of this machine", err, config.DefaultPath)
 		}
-		w.mask = secrets(w.env, t.token, in.key)
+		in.target = t
+		w.mask = secrets(w.env, in.secrets()...)
 		if file, result.Base, err = baseFile(w.ctx, t, path); err != nil {
 			return err
 		}
@@ -341,13 +348,48 @@ func (r configResult) text() string {
 type inputs struct {
 	target   target // zero for a command that has none
 	key      string
-	prompt   string // content of a prompt file of this machine
+	headers  http.Header // for the model server
+	prompt   string      // content of a prompt file of this machine
 	feedback string
+}
+
+// secrets are what must not be shown.
+func (in inputs) secrets() []string {
+	return append(slices.Concat(slices.Collect(maps.Values(in.headers))...), in.target.token, in.key)
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// headers are the further headers for the model server. An error names no value: they may
+// be secret.
+func (c *reviewCmd) headers() (http.Header, error) {
+	headers := http.Header{}
+	for _, given := range c.Headers {
+		for line := range strings.Lines(given) {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			name, value, ok := strings.Cut(line, "=")
+			if !ok || !headerName.MatchString(name) {
+				return nil, usage("--header is not of the form NAME=VALUE")
+			}
+			headers.Add(name, value)
+		}
+	}
+	return headers, nil
+}
+
+// values are those of all headers.
+func values(headers http.Header) []string {
+	return slices.Concat(slices.Collect(maps.Values(headers))...)
 }
 
 // inputs reads the files of this machine that flags name.
 func (c *reviewCmd) inputs(env map[string]string) (in inputs, err error) {
 	if in.key, err = secretValue(env, c.APIKey, c.APIKeyFile, "--api-key-file", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY"); err != nil {
+		return in, err
+	}
+	if in.headers, err = c.headers(); err != nil {
 		return in, err
 	}
 	if local(c.PromptFile) {

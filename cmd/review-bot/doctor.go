@@ -54,9 +54,9 @@ func (c *doctorCmd) Run(w *world, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	w.mask = secrets(w.env, t.token, in.key)
+	w.mask = secrets(w.env, in.secrets()...)
 	out := newOutput(w, c.JSON)
-	out.hide(w.env, t.token, in.key)
+	out.hide(w.env, in.secrets()...)
 	out.begin("review-bot %s · doctor on %s/%s at %s", version(), t.owner, t.name, t.server)
 
 	forge := t.forge()
@@ -80,7 +80,7 @@ func (c *doctorCmd) Run(w *world, k *kong.Context) error {
 	if set.PromptFile != "" {
 		checks = append(checks, promptFile(w.ctx, forge, facts, set.PromptFile))
 	}
-	rows, err := c.model(w.ctx, out, configured, cmd, in.key)
+	rows, err := c.model(w.ctx, out, configured, cmd, in)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func promptFile(ctx context.Context, forge *gitea.Client, f reviewer.ForgeFacts,
 }
 
 // model checks the model that the settings name.
-func (c *doctorCmd) model(ctx context.Context, out *output, configuration reviewer.Check, cmd reviewCmd, key string) ([]reviewer.Check, error) {
+func (c *doctorCmd) model(ctx context.Context, out *output, configuration reviewer.Check, cmd reviewCmd, in inputs) ([]reviewer.Check, error) {
 	const name = "model"
 	if cmd.Model == "" { // of a configuration that isn't read the flags are all there is
 		cmd.Model, cmd.BaseURL = c.Model, c.BaseURL
@@ -226,7 +226,7 @@ func (c *doctorCmd) model(ctx context.Context, out *output, configuration review
 		return []reviewer.Check{{Name: name, State: reviewer.Failed, Found: "none is given", Fix: fix}}, nil
 	}
 	out.begin("asking %s to review a small change; --no-model leaves that out", printable(cmd.Model))
-	facts, err := openai.New(openai.Config{BaseURL: cmd.BaseURL, APIKey: key, Model: cmd.Model, Patience: modelPatience, Sleep: sleep}).
+	facts, err := openai.New(openai.Config{BaseURL: cmd.BaseURL, APIKey: in.key, Headers: in.headers, Model: cmd.Model, Patience: modelPatience, Sleep: sleep}).
 		Probe(ctx, reviewer.Sample(rand.Text(), cmd.Model))
 	facts.Most = reviewer.DefaultMaxTokens
 	if cmd.MaxInputTokens != nil {

@@ -79,7 +79,7 @@ func given(args []string) []string {
 		if !joined && i+1 < len(args) {
 			value = args[i+1]
 		}
-		if name == "--token" || name == "--api-key" {
+		if name == "--token" || name == "--api-key" || name == "--header" {
 			values = append(values, value)
 		}
 	}

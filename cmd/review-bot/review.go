@@ -46,6 +46,9 @@ type reviewCmd struct {
 	MaxInputTokens *int          `help:"Most tokens of one request to the model; a longer diff is split; default 100000." placeholder:"N"`
 	MaxCalls       *int          `help:"Most requests to the model for one diff; what is beyond is listed as not reviewed; default 8." placeholder:"N"`
 	FallbackModel  string        `help:"Model to ask when the first one keeps failing." placeholder:"NAME"`
+	Parallel       *int          `help:"Most requests to the model at once; after one that took too long it is one at a time; default 4." placeholder:"N"`
+	MaxOutput      *int          `name:"max-output-tokens" help:"Most tokens of an answer of the model; 0: as its server has it; default 0." placeholder:"N"`
+	Headers        []string      `name:"header" help:"Header sent with each request to the model server, as gateways want them, once for each or a line for each; its value isn't shown." placeholder:"NAME=VALUE" sep:"none"`
 	Patience       time.Duration `help:"How long to try for an answer of a model server that is busy or broken, in all; default 10m." placeholder:"DURATION"`
 	Receipt        onOff         `help:"on or off; default on. off is for models that can't copy the codes that show that a model was given the whole request: then nothing is approved unless the server says how much it takes." placeholder:"on|off"`
 	PriceIn        float64       `help:"Price of a million tokens sent, to tell what a run costs." placeholder:"AMOUNT"`
@@ -93,18 +96,18 @@ func (c *reviewCmd) Run(w *world, k *kong.Context) error {
 			return err
 		}
 	}
-	key := in.key
-	w.mask = secrets(w.env, t.token, key)
+	w.mask = secrets(w.env, in.secrets()...)
 	out := newOutput(w, c.JSON)
 	forge := t.forge()
 	conf.model = func(c reviewCmd, set reviewer.Settings) reviewer.Model {
 		return &patient{name: set.Model, out: out, clock: realClock(), Model: openai.New(openai.Config{
-			BaseURL: c.BaseURL, APIKey: key, Model: set.Model, Fallback: c.FallbackModel, Patience: c.Patience, Sleep: sleep,
-			Progress: func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
+			BaseURL: c.BaseURL, APIKey: in.key, Headers: in.headers, Model: set.Model, Fallback: c.FallbackModel, Patience: c.Patience, Sleep: sleep,
+			MaxOutput: set.MaxOutput,
+			Progress:  func(line string) { out.progress(reviewer.Progress{Phase: "ask", Text: line}) },
 		})}
 	}
 	set.SelfRequested = selfRequested(w.env)
-	out.hide(w.env, t.token, key)
+	out.hide(w.env, in.secrets()...)
 	out.begin("review-bot %s · %s on %s at %s", version(), set.Role, t, t.server)
 	result, err := reviewer.Review(w.ctx, set, reviewer.Env{
 		Forge: forge, Configuration: conf, Token: t.token, Secrets: w.mask, Now: time.Now, Sleep: sleep, Random: rand.Reader, Log: out.progress,
@@ -146,6 +149,8 @@ func (c *reviewCmd) settings(in inputs) (set reviewer.Settings, err error) {
 		{"--max-tokens-per-pr", c.MaxTokensPerPR, 0, 0, &set.MaxSpent},
 		{"--max-input-tokens", c.MaxInputTokens, config.MinInputTokens, reviewer.DefaultMaxTokens, &set.MaxTokens},
 		{"--max-calls", c.MaxCalls, 1, reviewer.DefaultMaxCalls, &set.MaxCalls},
+		{"--max-output-tokens", c.MaxOutput, 0, 0, &set.MaxOutput},
+		{"--parallel", c.Parallel, 1, reviewer.DefaultParallel, &set.Parallel},
 	} {
 		if *n.to = *cmp.Or(n.given, &n.none); *n.to < n.least {
 			return set, usage("%s %d is less than %d", n.flag, *n.to, n.least)

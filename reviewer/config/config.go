@@ -57,29 +57,31 @@ func (a At[T]) Set() bool { return a.Line > 0 }
 
 // Section is what may be set for every role, and for a single one.
 type Section struct {
-	Model          At[string]
-	BaseURL        At[string]
-	FallbackModel  At[string]
-	PromptFile     At[string] // path in the base branch
-	Instructions   At[string]
-	Guidelines     At[[]string] // paths in the base branch
-	BlockOn        At[prompts.Severity]
-	Inline         At[string] // one of Inlines
-	Advisory       At[bool]
-	ReviewDrafts   At[bool]
-	NoApprove      At[bool]
-	RepostStale    At[bool]
-	Siblings       At[[]string] // names of roles
-	Operators      At[[]string] // logins
-	Ignore         At[[]string] // globs
-	MaxRounds      At[int]
-	MaxFollowUps   At[int]
-	MaxTokensPerPR At[int]
-	MaxInputTokens At[int]
-	MaxCalls       At[int]
-	Receipt        At[string] // on or off
-	PriceIn        At[float64]
-	PriceOut       At[float64]
+	Model           At[string]
+	BaseURL         At[string]
+	FallbackModel   At[string]
+	PromptFile      At[string] // path in the base branch
+	Instructions    At[string]
+	Guidelines      At[[]string] // paths in the base branch
+	BlockOn         At[prompts.Severity]
+	Inline          At[string] // one of Inlines
+	Advisory        At[bool]
+	ReviewDrafts    At[bool]
+	NoApprove       At[bool]
+	RepostStale     At[bool]
+	Siblings        At[[]string] // names of roles
+	Operators       At[[]string] // logins
+	Ignore          At[[]string] // globs
+	MaxRounds       At[int]
+	MaxFollowUps    At[int]
+	MaxTokensPerPR  At[int]
+	MaxInputTokens  At[int]
+	MaxCalls        At[int]
+	MaxOutputTokens At[int]
+	Parallel        At[int]
+	Receipt         At[string] // on or off
+	PriceIn         At[float64]
+	PriceOut        At[float64]
 }
 
 // Inlines are the values of the key inline.

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_follow_ups, max_input_tokens, max_rounds, max_tokens_per_pr, model, " +
-		"no_approve, operators, price_in, price_out, prompt_file, receipt, repost_stale, review_drafts, siblings"
+	sectionKeys = "advisory, base_url, block_on, fallback_model, guidelines, ignore, inline, instructions, max_calls, max_follow_ups, max_input_tokens, max_output_tokens, max_rounds, max_tokens_per_pr, model, " +
+		"no_approve, operators, parallel, price_in, price_out, prompt_file, receipt, repost_stale, review_drafts, siblings"
 	topKeys     = sectionKeys + ", roles, settle"
 	settleNames = "allow_invalid_resolution, apply_replies, apply_resolutions, auto_resolve, enabled, reply_as_comment, reply_template, require_checks, required_checks"
 )

@@ -35,11 +35,9 @@ type Config struct {
 	// Patience bounds a whole Review: requests, waits and the fallback; 0 for
 	// DefaultPatience.
 	Patience time.Duration
-	// Timeout bounds one request, which is tried again; 0 for half of Patience.
+	// Timeout bounds one request, which is tried again; 0 for half of Patience. After one
+	// that took longer there is one at a time, as some servers answer no other way.
 	Timeout time.Duration
-	// Parallel is how many requests are under way at once; 0 for any number. After one
-	// that took too long it is one at a time, as some servers answer no other way.
-	Parallel int
 	// MaxOutput is the most tokens of an answer; 0: as the server has it.
 	MaxOutput int
 	Headers   http.Header       // sent along with each request, as gateways want them
@@ -293,7 +291,7 @@ func (c *Client) complete(ctx context.Context, e *effort, messages []openai.Chat
 func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatCompletionMessage, asked form) (openai.ChatCompletionResponse, retryAfter, error) {
 	// Its time begins when it is sent, however long others take before.
 	queued := c.cfg.Now()
-	if err := c.slots.take(ctx, c.cfg.Parallel); err != nil {
+	if err := c.slots.take(ctx); err != nil {
 		return openai.ChatCompletionResponse{}, "", err
 	}
 	defer c.slots.leave()
