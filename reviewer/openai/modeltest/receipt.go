@@ -27,7 +27,12 @@ func (o options) read(req Request, reply Reply) Reply {
 		Summary *string
 		Receipt string
 	}
-	if json.Unmarshal([]byte(reply.Content), &object) != nil || object.Summary == nil || object.Receipt != "" {
+	begin, end := strings.Index(reply.Content, "{"), strings.LastIndex(reply.Content, "}")+1
+	if begin < 0 || begin >= end {
+		return reply
+	}
+	answer := reply.Content[begin:end] // it may be in a fence
+	if json.Unmarshal([]byte(answer), &object) != nil || object.Summary == nil || object.Receipt != "" {
 		return reply
 	}
 	var codes []string
@@ -38,8 +43,8 @@ func (o options) read(req Request, reply Reply) Reply {
 		return reply
 	}
 	reply.Usage = reply.Usage.fill(text, reply.Content) // the receipt itself isn't counted
-	bare := emptyReceipt.ReplaceAllString(strings.TrimSpace(reply.Content), "}")
-	reply.Content = strings.TrimSuffix(bare, "}") + `,"receipt":"` + strings.Join(codes, " ") + `"}`
+	bare := strings.TrimSuffix(emptyReceipt.ReplaceAllString(answer, "}"), "}")
+	reply.Content = reply.Content[:begin] + bare + `,"receipt":"` + strings.Join(codes, " ") + `"}` + reply.Content[end:]
 	return reply
 }
 
