@@ -223,7 +223,7 @@ func TestClearedOrUnofficial(t *testing.T) {
 		"a request to an unofficial account": {
 			history(unofficial, blocks, leftover), []string{"request_changes"}, true,
 		},
-		"a leftover beside a verdict that counts": {history(blocks, leftover), []string{"request_changes"}, false},
+		"a leftover, and a verdict that counts": {history(blocks, leftover), []string{"request_changes"}, false},
 	} {
 		g := tt.log.log().Gate()
 		if d := cmp.Diff(tt.want, g.Names()); d != "" || g.Unofficial != tt.unofficial {

@@ -32,13 +32,13 @@ func TestWhenTheTimelineIsReadToItsEnd(t *testing.T) {
 	}{
 		"nothing there":                             {history(), false, false},
 		"a first approval":                          {history(), true, false},
-		"an approval stands":                        {history(approves), false, false},
+		"an approval is there":                      {history(approves), false, false},
 		"a block is to be lifted":                   {history(blocks), true, false},
 		"others have reviewed":                      {history(by(person, RowApproved, "ok"), approves), false, false},
 		"somebody has begun a review, nothing said": {history(hidden), false, false},
-		"and a block stands":                        {history(blocks, hidden), false, false},
+		"and a block is there":                      {history(blocks, hidden), false, false},
 		"and an approval is to be published":        {history(blocks, hidden), true, true},
-		"and an approval stands":                    {history(approves, hidden), false, true},
+		"and an approval is there":                  {history(approves, hidden), false, true},
 		"a request whose entry is there":            {history(approves, asked), false, false},
 		"a request whose entry isn't":               {history(approves, asked, unseen), false, true},
 		"the entry of a block isn't there":          {history(blocks, unseen), false, true},
@@ -91,7 +91,7 @@ func TestWhatATimelineWithHolesSays(t *testing.T) {
 			history(review(sec, approved, approved, h1)), judge(approved, h1), "reposted, hold, withdraw",
 		},
 		"a block is published": {history(), judge(changes, h1), "posted, post request_changes"},
-		"a dismissed block is published anew": {
+		"a dismissed block is published again": {
 			history(review(sec, changes, changes, h1), dismiss(1)), judge(changes, h1), "reposted, post request_changes",
 		},
 	} {

@@ -8,7 +8,7 @@ import (
 	"review-bot/sentinel"
 )
 
-// The fields of a verdict's sentinel that count the rounds, beside round and epoch.
+// The fields of a verdict's sentinel that count the rounds, besides round and epoch.
 const (
 	followUpsField = "followups" // heads that the role has followed up in this count
 	followUpField  = "followup"  // the record's head is one of them

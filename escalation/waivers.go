@@ -40,7 +40,7 @@ func (l Log) Waivers() []Waiver {
 	}
 	var list []Waiver
 	for _, e := range l.Entries {
-		if i := l.dismissedBy(e); i >= 0 && l.stands(Dismissal{l.Rows[i].ID, e.ID}) && !l.overtaken(i, e) {
+		if i := l.dismissedBy(e); i >= 0 && l.inForce(Dismissal{l.Rows[i].ID, e.ID}) && !l.overtaken(i, e) {
 			list = append(list, Waiver{Entry: e, Row: l.Rows[i]})
 		}
 	}
@@ -65,10 +65,10 @@ type Dismissal struct {
 	Entry  int64 // of the timeline
 }
 
-// stands reports whether the dismissal wasn't taken back. That the review is
+// inForce reports whether the dismissal wasn't taken back. That the review is
 // dismissed doesn't say so: the server dismisses it when a newer one is posted. What
 // is posted then notes it.
-func (l Log) stands(d Dismissal) bool {
+func (l Log) inForce(d Dismissal) bool {
 	return l.dismissed(d.Review) && !slices.Contains(l.undone, d.Entry)
 }
 
@@ -236,10 +236,10 @@ func (l Log) Carried(extra []sentinel.Field) []string {
 // taken back.
 func (l Log) undisturbed(extra []sentinel.Field) bool {
 	by := dismissals(extra)
-	return len(by) > 0 && !slices.ContainsFunc(by, func(d Dismissal) bool { return !l.stands(d) })
+	return len(by) > 0 && !slices.ContainsFunc(by, func(d Dismissal) bool { return !l.inForce(d) })
 }
 
-// dismissals are those that a sentinel names. One that can't be read doesn't stand.
+// dismissals are those that a sentinel names. One that can't be read is none.
 func dismissals(extra []sentinel.Field) []Dismissal {
 	var list []Dismissal
 	value := sentinel.Sentinel{Extra: extra}.Field(dismissedField)

@@ -94,7 +94,7 @@ func TestADismissalWaivesWhatWasOpenThen(t *testing.T) {
 		{"edited in the same second: what was open all the time",
 			history(block, pause, repatched(1, h2, a2, "aaaaaaa3"), dismiss(1), sameSecond(1)), []string{a2}},
 		{"judged again when it was known: that record says", history(block, dismiss(1), heard(1, 102)), nil},
-		{"judged anew by a run that didn't know of it: the older record's",
+		{"judged again by a run that didn't know of it: the older record's",
 			history(block, dismiss(1), review(sec, changes, changes, h2, open(a2, "aaaaaaa3"))), []string{a1, a2}},
 	} {
 		log := tt.log.log()
@@ -115,7 +115,7 @@ func heardBy(log Log, role string) int64 {
 	return cur.Sentinel.Heard
 }
 
-// What a record notes as waived is waived as long as the dismissal stands.
+// What a record notes as waived is waived as long as the dismissal isn't taken back.
 func TestAWaiverIsCarriedOnUntilItIsTakenBack(t *testing.T) {
 	again := review(sec, changes, comment, h2, open(a1), carries(WaivedFields([]string{a1}, []Dismissal{{1, 102}})...), func(f *forge, r *Row) {
 		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Heard = 102 })
@@ -192,7 +192,7 @@ func TestEveryPostNotesWhatWasTakenBack(t *testing.T) {
 	}{
 		"a verdict":    {history(block), Config{Role: sec, Verdict: says(approved, h1)}, []sentinel.Kind{sentinel.KindVerdict}},
 		"posted again": {history(block, rerequest), Config{}, []sentinel.Kind{sentinel.KindVerdict}},
-		"findings beside a verdict": {history(review(sec, comment, comment, h2), block),
+		"findings of a verdict": {history(review(sec, comment, comment, h2), block),
 			Config{Role: sec, Verdict: says(comment, h1, NewComment{Path: "a.go"}), Advisory: true}, []sentinel.Kind{sentinel.KindFindings}},
 		"a hold": {history(review(sec, approved, approved, h2), block, approval, retired), Config{Rest: true}, []sentinel.Kind{sentinel.KindHold}},
 		"a leftover": {history(block, by(me, RowPending, "")), Config{Role: sec, Verdict: says(approved, h1)},

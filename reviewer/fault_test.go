@@ -181,7 +181,7 @@ func reconciles(s *story, _ func(*reviewer.Settings)) error {
 }
 
 // Each request of each kind of run meets each fault, once. No unread head is approved
-// and called a success, what fails says so in a line that tells what to do, and the next
+// and called a success, what fails says so in a line with what to do, and the next
 // run that nothing disturbs ends as if nothing had happened.
 func TestEveryFaultAtEveryRequest(t *testing.T) {
 	t.Parallel()

@@ -392,7 +392,7 @@ func TestADismissalWaivesFindings(t *testing.T) {
 }
 
 // While the model is asked about a push a maintainer dismisses the block: what it
-// finds anew blocks all the same.
+// then finds blocks all the same.
 func TestADismissalWhileTheModelIsAsked(t *testing.T) {
 	for _, anew := range []bool{false, true} {
 		s := newFollowUps(t)

@@ -38,8 +38,8 @@ var pauses = []time.Duration{
 	2 * time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second,
 }
 
-// readWhole reads the diff until it is that of the head, and tells all that the trees of
-// the merge base and of the head differ in. The merge base may be named anew meanwhile.
+// readWhole reads the diff until it is that of the head, and returns all that the trees of
+// the merge base and of the head differ in. The merge base may be another one by then.
 func (r *run) readWhole(ctx context.Context, pull *Pull) (wholeChange, error) {
 	for n := 0; ; n++ {
 		whole, late, err := r.readOnce(ctx, *pull)

@@ -114,7 +114,7 @@ func (p *play) event(j job, e attackEvent) job {
 	return j.with("GITHUB_EVENT_NAME", name).with("GITHUB_EVENT_PATH", path)
 }
 
-// ownCommands are what the program tells a runner on stderr.
+// ownCommands are what the program says to a runner on stderr.
 var ownCommands = regexp.MustCompile(`^::(group|endgroup|add-mask|error)::`)
 
 // obeyed are the lines of a job's log that a runner would obey and the program didn't mean.

@@ -133,7 +133,7 @@ func TestKilledAtEveryRequest(t *testing.T) {
 			after := st.look(t)
 			want := after.plain(s)
 			if len(sent) != test.requests || sent[test.looks].Method == http.MethodGet {
-				t.Fatalf("%d requests, want %d, and a write behind %d:\n%s", len(sent), test.requests, test.looks, strings.Join(sentLines(sent), "\n"))
+				t.Fatalf("%d requests, want %d, and a write after %d:\n%s", len(sent), test.requests, test.looks, strings.Join(sentLines(sent), "\n"))
 			}
 			if got := after.gate(); got != test.gate[1] {
 				t.Fatalf("the gate is {%s} in the end, want {%s}\n%s", got, test.gate[1], after)
@@ -219,7 +219,7 @@ var built struct {
 	err     error
 }
 
-// theProgram is the real program, built beside the server's data, which goes away
+// theProgram is the real program, built next to the server's data, which goes away
 // with the server.
 func theProgram(t *testing.T) string {
 	t.Helper()
@@ -304,7 +304,7 @@ var (
 	address = regexp.MustCompile(`/pulls/\d+(/files#diff-[0-9a-f]+[LR]\d+|#issuecomment-\d+)?`)
 )
 
-// plain is what stands on the pull request as text, without what differs from
+// plain is what is on the pull request as text, without what differs from
 // run to run: ids, times, nonces, codes and addresses.
 func (s standing) plain(site *site) string {
 	var b strings.Builder

@@ -1,9 +1,9 @@
-// Package change compares what two commits hold, and checks that a diff tells all
+// Package change compares what two commits hold, and checks that a diff has all
 // of it.
 //
 // A diff alone proves nothing: a server may give an older one for some time after a
 // push, and its ids are abbreviated. What two trees hold, each entry by type, mode
-// and full id, is what the commits' own ids stand for.
+// and full id, is what the commits' own ids are made from.
 //
 // The package is pure. Names are bytes in git and in a diff; servers that answer in
 // JSON can't give every one of them, see [Form].

@@ -62,7 +62,7 @@ func TestBetweenIsGits(t *testing.T) {
 		"line ends":         {unique(5), dos.Replace(unique(5))},
 		"some line ends":    {unique(20), strings.Replace(unique(20), "line 9\n", "line 9\r\n", 1)},
 		"invalid":           {unique(9) + "\xff\n", unique(9) + "\xfe\xfe\n"},
-		"NUL far behind":    {strings.Repeat(" ", 8000) + "\x00\n" + unique(9), strings.Repeat(" ", 8000) + "\x00\n" + unique(8)},
+		"NUL far on":        {strings.Repeat(" ", 8000) + "\x00\n" + unique(9), strings.Repeat(" ", 8000) + "\x00\n" + unique(8)},
 		"NUL": {
 			strings.Repeat("\x01", 7999) + "\x00\n" + unique(9), strings.Repeat("\x01", 7999) + "\x00\n" + unique(8),
 		},

@@ -102,7 +102,7 @@ func (m Memory) Earlier() []Earlier {
 	return m.raise(list)
 }
 
-// status is how a finding of this memory stands. A conversation that a person
+// status is the state of a finding of this memory. A conversation that a person
 // resolved by hand is waived if the person has write access and isn't the author of
 // the pull request. One that a tool resolved only claims that something was done.
 func (m Memory) status(e Earlier) Status {

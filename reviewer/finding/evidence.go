@@ -49,7 +49,7 @@ func (c Case) left() []Earlier {
 }
 
 // Versions are the files, at the commits of findings that the answer leaves out,
-// of which Changes has to tell what became of them since.
+// of which Changes has to say what became of them since.
 func (c Case) Versions() []Version {
 	var list []Version
 	add := func(e Earlier, path string) {
@@ -248,7 +248,7 @@ func (c Case) restored(e Earlier) bool {
 
 // rewritten reports whether a line with that code was deleted where more than white
 // space changed: one that was broken up into several is the same. Where the same
-// code is left, nobody can tell which of the lines it was.
+// code is left, nobody knows which of the lines it was.
 func rewritten(f diff.File, code string) bool {
 	return slices.ContainsFunc(f.Hunks, func(h diff.Hunk) bool {
 		has := func(op func(diff.Op) bool) bool {

@@ -306,7 +306,7 @@ func TestALineThatIsStillThereKeepsItsFinding(t *testing.T) {
 		code := rapid.SampledFrom([]string{"a()", "b()", "c()", "d()", "e()", "}", "return", ""})
 		before := rapid.SliceOfN(code, 1, 12).Draw(t, "before")
 		n := rapid.IntRange(1, len(before)).Draw(t, "line")
-		before[n-1] = "bad()" // the only one: of several nobody can tell which is left
+		before[n-1] = "bad()" // the only one: of several nobody knows which is left
 		after := rapid.SliceOfN(code, 0, 12).Draw(t, "after")
 		kept := rapid.SampledFrom([]string{"", "\t", "  "}).Draw(t, "indent") + before[n-1]
 		i := rapid.IntRange(0, len(after)).Draw(t, "at")

@@ -107,7 +107,7 @@ var conversationFacts = []fact{
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, false))
 		l.wantResolvers(row.ID, "", "bot")
 	}},
-	{"reopening clears it whoever resolved, and may be repeated", Setup{}.in(resolves), func(l *lab) {
+	{"reopening clears who resolved it, and may be repeated", Setup{}.in(resolves), func(l *lab) {
 		row, root, _ := l.talk()
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, false)) // it is open
 		l.must(l.As("bot").Resolve(l.Context(), root.ID, true))

@@ -108,7 +108,7 @@ func inJSON(path string) string {
 	return b.String()
 }
 
-// idOf is git's id of what a file's text stands for.
+// idOf is git's id of the content that a file's text means.
 func idOf(text string) string {
 	mode, content := Plain(text)
 	if mode == diff.ModeSubmodule {

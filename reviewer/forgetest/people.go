@@ -118,7 +118,7 @@ func (f *Forge) MoveRef() {
 func (f *Forge) Retarget(by, branch, at string) {
 	f.baseBranch, f.base = branch, at
 	f.mergeBase = f.mergeBaseOf(f.base, f.head)
-	// The server writes the entries of pushes anew.
+	// The server replaces the entries of pushes.
 	f.comments = slices.DeleteFunc(slices.Clone(f.comments), func(c comment) bool { return c.kind == entryPush })
 	f.addComment(comment{kind: entryTarget, author: f.user(by).ID})
 	f.pushEntry(f.user(by).ID, f.head)

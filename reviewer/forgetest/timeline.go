@@ -88,7 +88,7 @@ func (f *Forge) inlineCount(review int64) int {
 
 // Bounds of reading the timeline, as reviewer/gitea has them.
 const (
-	hiddenMargin = 10  // entries that may be hidden beside the comments that reviews count
+	hiddenMargin = 10  // entries that may be hidden besides the comments that reviews count
 	emptyPages   = 5   // in a row, while an entry of a review is missing
 	endEmpty     = 40  // pages in a row, when it is read to the end
 	endPages     = 400 // in all

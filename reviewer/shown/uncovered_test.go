@@ -50,16 +50,16 @@ func TestWhatWasLeftOutIsShownOnceItCounts(t *testing.T) {
 func TestLockFilesShowOtherCommitsAndHosts(t *testing.T) {
 	commit := func(digit string) string { return strings.Repeat(digit, 40) }
 	for name, c := range map[string]struct{ path, before, after string }{
-		"a commit behind #": {
+		"a commit after #": {
 			"uv.lock", `source = { git = "https://github.com/o/r?rev=main#` + commit("a") + `" }`,
 			`source = { git = "https://github.com/o/r?rev=main#` + commit("b") + `" }`,
 		},
 		"a commit on its own line": {
 			"poetry.lock", `resolved_reference = "` + commit("a") + `"`, `resolved_reference = "` + commit("b") + `"`,
 		},
-		"a revision":                {"Gemfile.lock", "  revision: " + commit("a"), "  revision: " + commit("b")},
-		"a host with a version":     {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev-1.evil.com"`},
-		"a host behind a user part": {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev@1.evil.com"`},
+		"a revision":               {"Gemfile.lock", "  revision: " + commit("a"), "  revision: " + commit("b")},
+		"a host with a version":    {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev-1.evil.com"`},
+		"a host after a user part": {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev@1.evil.com"`},
 		"another address": {
 			"package-lock.json", `"https://10.0.0.5/foo/-/foo-1.0.0.tgz"`, `"https://6.6.6.6/foo/-/foo-6.0.0.tgz"`,
 		},

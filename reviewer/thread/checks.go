@@ -30,7 +30,7 @@ type Context struct{ Name, State string }
 // Anybody who may write can give a commit a status, so one success says nothing
 // unless it is known which there must be: those that the settings name, of which
 // the others don't matter, or those that the branch protection asks for, besides
-// which all others must be successful, too. Each is a name, in which * stands for
+// which all others must be successful, too. Each is a name, in which * means
 // anything.
 //
 // notPassed are the statuses that count and aren't successful, and the contexts
@@ -79,7 +79,7 @@ func SumUp(statuses []Context, named, protected []string) (is Checks, notPassed 
 }
 
 // matches reports whether a context is one that a pattern names. Signs that mean more
-// to some servers stand for themselves here: then nothing fits, and nothing is closed.
+// to some servers mean themselves here: then nothing fits, and nothing is closed.
 func matches(pattern, name string) bool {
 	first, rest, some := strings.Cut(pattern, "*")
 	if !some {

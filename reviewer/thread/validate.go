@@ -40,8 +40,8 @@ const (
 	notDecided    = "is false, and must be true: the classification is needs_human"
 )
 
-// ParseTriage reads a triage. What stands in it is as the schema says, no key
-// stands twice, and nothing stands behind it. With problems, in the order of their
+// ParseTriage reads a triage. What is in it is as the schema says, no key
+// is in an object twice, and nothing comes after it. With problems, in the order of their
 // paths and at most 100, the triage is zero. No problem shows more than 60
 // characters of a value, or anything of a reason or reply.
 func ParseTriage(data []byte) (Triage, []Problem) {
@@ -353,7 +353,7 @@ func read(data []byte) (root any, found []placed, ok bool) {
 	}
 	end := int(dec.InputOffset())
 	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); len(rest) > 0 {
-		return whole("has something behind its end: %s", position(data, len(data)-len(rest)))
+		return whole("has something after its end: %s", position(data, len(data)-len(rest)))
 	}
 	w := walk{dec: json.NewDecoder(bytes.NewReader(raw))}
 	w.dec.UseNumber()
@@ -449,7 +449,7 @@ func (w *walk) object() (any, error) {
 		key, _ := token.(string)
 		w.at = append(w.at, key)
 		if _, twice := object[key]; twice {
-			w.found = append(w.found, placed{slices.Clone(w.at), "stands twice in its object"})
+			w.found = append(w.found, placed{slices.Clone(w.at), "is twice in its object"})
 		}
 		if object[key], err = w.value(); err != nil {
 			return nil, err

@@ -70,8 +70,8 @@ var badTriages = map[string]struct {
 	"line in a text":       {"{\"a\nb\":1}", []string{"$: is not JSON: '\\n' is out of place in line 1, column 4"}},
 	"cut":                  {"{\"threads\": [\n  ", []string{"$: is not JSON: it ends too early, in line 2, column 3"}},
 	"cut in a text":        {`{"thr`, []string{"$: is not JSON: it ends too early, in line 1, column 6"}},
-	"something behind":     {triageOf() + "\n {}", []string{"$: has something behind its end: line 2, column 2"}},
-	"word behind":          {triageOf() + "x", []string{"$: has something behind its end: line 1, column 100"}},
+	"something after":      {triageOf() + "\n {}", []string{"$: has something after its end: line 2, column 2"}},
+	"word after":           {triageOf() + "x", []string{"$: has something after its end: line 1, column 100"}},
 	"not UTF-8":            {"{\n\"a\xff\": 1}", []string{"$: is not text in UTF-8: line 2, column 3"}},
 	"surrogate in UTF-8":   {"\"\xed\xa0\x80\"", []string{"$: is not text in UTF-8: line 1, column 2"}},
 	"too long":             {`"` + strings.Repeat("x", 4<<20) + `"`, []string{"$: is 4,194,306 bytes long, and may have 4,194,304"}},
@@ -112,13 +112,13 @@ var badTriages = map[string]struct {
 		edited(triageOf(goodJudgement), `true},`, `"yes"},`), []string{"$.scan.complete: a text is not true or false"},
 	},
 	"key twice": {
-		`{"threads":[],"threads":[]}`, []string{"$.scan: is required", "$.threads: stands twice in its object"},
+		`{"threads":[],"threads":[]}`, []string{"$.scan: is required", "$.threads: is twice in its object"},
 	},
-	"key twice, written \\": {badJudgement(`"reason"`, `"re\u0061son":"x","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
-	"key thrice":            {badJudgement(`"reason"`, `"reason":"x","reason":"y","reason"`), []string{"$.threads[0].reason: stands twice in its object"}},
+	"key twice, written \\": {badJudgement(`"reason"`, `"re\u0061son":"x","reason"`), []string{"$.threads[0].reason: is twice in its object"}},
+	"key thrice":            {badJudgement(`"reason"`, `"reason":"x","reason":"y","reason"`), []string{"$.threads[0].reason: is twice in its object"}},
 	"key twice, far down": {
 		`{"threads":[],"x":[{"a b":[0,{"c":1,"c":2}]}]}`, []string{"$.scan: is required",
-			`$.x: no such property — the properties are scan, threads`, `$.x[0]["a b"][1].c: stands twice in its object`},
+			`$.x: no such property — the properties are scan, threads`, `$.x[0]["a b"][1].c: is twice in its object`},
 	},
 
 	"unknown key":     {badJudgement(`"reason"`, `"odd key":1,"reason"`), []string{`$.threads[0]["odd key"]: no such property — the properties are ` + judgementKeys}},
@@ -223,7 +223,7 @@ var badSettlements = map[string]struct {
 	"reply, long":        {badItem(`"verification"`, `"reply_body":"`+strings.Repeat("x", 4001)+`","verification"`), []string{"$.items[0].reply_body: is 4,001 characters long, and may have 4,000"}},
 	"decision, blank":    {badItem(`"verification"`, `"human_decision":" ","verification"`), []string{"$.items[0].human_decision: is blank"}},
 	"decision, long":     {badItem(`"verification"`, `"human_decision":"`+strings.Repeat("x", 2001)+`","verification"`), []string{"$.items[0].human_decision: is 2,001 characters long, and may have 2,000"}},
-	"pull, twice":        {edited(settleOf(goodItem), `{"items"`, `{"pr":7,"pr":8,"items"`), []string{"$.pr: stands twice in its object"}},
+	"pull, twice":        {edited(settleOf(goodItem), `{"items"`, `{"pr":7,"pr":8,"items"`), []string{"$.pr: is twice in its object"}},
 }
 
 func problemLines(problems []Problem) (texts []string) {

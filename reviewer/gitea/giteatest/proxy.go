@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A Proxy stands between a client and a server, records the requests and makes
+// A Proxy is between a client and a server, records the requests and makes
 // faults. Requests and answers are passed on whole, not in parts. Links in
 // answers name the server's own address, not the proxy's.
 //
@@ -49,7 +49,7 @@ type Request struct {
 	// couldn't be reached; 0 while there is none. A cut after forwarding keeps the
 	// status that the client never saw.
 	Status int
-	// Forwarded tells that the server got the request; Cut that the client got no
+	// Forwarded says that the server got the request; Cut that the client got no
 	// answer.
 	Forwarded, Cut bool
 }
