@@ -69,7 +69,7 @@ func TestTriggers(t *testing.T) {
 	})
 	s.says(t, "a draft", run, "failure", 0)
 	for _, role := range roles {
-		if state := s.repo.CommitStatuses(t, pull.Head)[check(role)]; state != "failure" {
+		if state := s.repo.CommitStatuses(t, pull.Head)[checkInto("lax", role)]; state != "failure" {
 			t.Errorf("the draft's check of %s is a %s", role, state)
 		}
 	}
@@ -196,7 +196,7 @@ func TestTarget(t *testing.T) {
 	})
 	s.says(t, "a stranger's draft", run, "failure", 0)
 	target := func(role string) string {
-		return strings.Replace(check(role), "(pull_request)", "(pull_request_target)", 1)
+		return strings.Replace(checkInto("next", role), "(pull_request)", "(pull_request_target)", 1)
 	}
 	states := s.repo.CommitStatuses(t, pull.Head)
 	for _, role := range roles {

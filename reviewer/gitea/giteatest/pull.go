@@ -200,6 +200,15 @@ func (p *Pull) TryMerge(tb TB, as *User) (status int, message string) {
 	return status, message
 }
 
+// lacks reports whether entries don't have some review that was submitted: others may be
+// hidden before it, whole pages of them.
+func lacks(entries []TimelineEntry, reviews []Review) bool {
+	return slices.ContainsFunc(reviews, func(r Review) bool {
+		submitted := r.State == "APPROVED" || r.State == "REQUEST_CHANGES" || r.State == "COMMENT"
+		return submitted && !slices.ContainsFunc(entries, func(e TimelineEntry) bool { return e.ReviewID == r.ID })
+	})
+}
+
 // A TimelineEntry is one entry of a pull request's timeline, as far as tests
 // look at it; Raw is all of it.
 type TimelineEntry struct {
@@ -226,7 +235,7 @@ func (p *Pull) Timeline(tb TB) []TimelineEntry {
 // leaves entries out afterwards, one for each inline comment, so a short or empty
 // page isn't the end.
 func (p *Pull) timeline(ctx context.Context) ([]TimelineEntry, error) {
-	const limit, margin = 50, 1
+	const limit, margin, most = 50, 1, 20
 	reviews, err := p.reviews(ctx)
 	if err != nil {
 		return nil, err
@@ -236,7 +245,7 @@ func (p *Pull) timeline(ctx context.Context) ([]TimelineEntry, error) {
 		hidden += int(r.CommentsCount)
 	}
 	var all []TimelineEntry
-	for page := 1; page <= (len(all)+hidden)/limit+1+margin; page++ {
+	for page := 1; page <= (len(all)+hidden)/limit+1+margin || page <= most && lacks(all, reviews); page++ {
 		var raws []json.RawMessage
 		path := p.Repo.path("/issues/%d/timeline?limit=%d&page=%d", p.Index, limit, page)
 		if _, err := p.Repo.Server.Do(ctx, p.Repo.actor.Token, http.MethodGet, path, nil, &raws); err != nil {
