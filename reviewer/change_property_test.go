@@ -45,7 +45,8 @@ func TestNothingUnreadIsApproved(t *testing.T) {
 		}
 	}
 	t.Logf("%s=%d: %d histories, %v", seedEnv, seed, histories, seen)
-	for _, what := range []string{"approved", "comment", "unread", "failed", "late", "stale", "second push approved", "renamed", "mode", "misnamed"} {
+	for _, what := range []string{"approved", "comment", "unread", "failed", "late", "stale", "second push approved", "renamed", "mode", "misnamed",
+		"new module", "digest gone"} {
 		if seen[what] == 0 {
 			t.Errorf("%s=%d: nothing was ever %s", seedEnv, seed, what)
 		}
@@ -76,9 +77,19 @@ func pick[T any](h *changer, of ...T) T { return of[h.r.IntN(len(of))] }
 func (h *changer) play() {
 	base := map[string]string{".gitattributes": "left/** linguist-generated\n*.dat -diff\n", "go.mod": "module m\n"}
 	for range 1 + h.r.IntN(6) {
-		base[h.name()] = h.text()
+		name := h.name()
+		base[name] = h.text(name)
+	}
+	if h.chance(3) {
+		base["go.sum"] = h.text("go.sum")
 	}
 	head := h.edits(base, 1+h.r.IntN(8))
+	if sums := base["go.sum"]; strings.HasPrefix(sums, "serial") && head["go.sum"] == "" {
+		lines := slices.DeleteFunc(strings.SplitAfter(sums, "\n"), func(string) bool { return h.chance(2) })
+		if head["go.sum"] = strings.Join(lines, ""); head["go.sum"] == sums {
+			delete(head, "go.sum")
+		}
+	}
 	h.tell("base %q\nhead %q", base, head)
 	h.s = newStory(h.T, forgetest.Options{Base: base, Head: head})
 	if len(head) == 0 {
@@ -96,7 +107,7 @@ func (h *changer) play() {
 		}
 		h.diffs = append(h.diffs, data)
 		if h.chance(8) {
-			h.s.forge.PushBase(map[string]string{"news.txt": h.text()})
+			h.s.forge.PushBase(map[string]string{"news.txt": h.text("news.txt")})
 			h.s.forge.MergeBase("author")
 		}
 		h.s.forge.BeginPush("author", push)
@@ -209,6 +220,9 @@ func (h *changer) check(res reviewer.Result, base, before, after map[string]stri
 			}
 			continue
 		}
+		if path == "go.sum" {
+			h.checkSums(base[path], text)
+		}
 		if leftOut[path] {
 			if !strings.HasPrefix(path, "left/") && path != "go.sum" {
 				h.Errorf("%q is left out", path)
@@ -223,9 +237,40 @@ func (h *changer) check(res reviewer.Result, base, before, after map[string]stri
 			h.Errorf("%q isn't named to the model from request %d on, own %s", path, n, res.Own)
 		}
 		for _, line := range read(text) {
-			// Of a lock file the lines that name a source are shown; these name none.
+			// Of a lock file not all lines are shown, see checkSums.
 			if !had[line] && path != "go.sum" && !h.s.shown(line, 0) {
 				h.Errorf("the model wasn't shown %q of %q, own %s", line, path, res.Own)
+			}
+		}
+	}
+}
+
+// checkSums holds what is shown of go.sum, if it is a lock file, against the base branch's: the lines of new modules,
+// and those that are gone though another line of their module is left. Its other lines aren't: updates, and what
+// has no form that go.sum has.
+func (h *changer) checkSums(before, after string) {
+	module := func(line string) string { return strings.Fields(line)[0] }
+	kind := func(line string) string { return module(line) + fmt.Sprint(strings.Contains(line, "/go.mod ")) }
+	was, is := map[string]bool{}, map[string]bool{}
+	whole := true
+	for _, line := range read(before) {
+		was[module(line)] = true
+	}
+	for _, line := range read(after) {
+		is[module(line)], is[kind(line)] = true, true
+		whole = whole && h.s.shown(line, 0)
+		if !strings.HasPrefix(line, "serial ") && !was[module(line)] {
+			h.seen["new module"]++
+			if !h.s.shown(line, 0) {
+				h.Errorf("the model wasn't shown the new module of %q", line)
+			}
+		}
+	}
+	for _, line := range read(before) {
+		if !strings.HasPrefix(line, "serial ") && is[module(line)] && !is[kind(line)] {
+			h.seen["digest gone"]++
+			if !h.s.shown(line, 0) && !whole {
+				h.Errorf("the model wasn't shown that %q is gone", line)
 			}
 		}
 	}
@@ -246,7 +291,7 @@ func read(text string) []string {
 		return r == '\n' || r == '\r' || r == '\x00' ||
 			r == '\ufffd'
 	}) {
-		if strings.HasPrefix(line, "serial ") {
+		if strings.HasPrefix(line, "serial") {
 			lines = append(lines, line)
 		}
 	}
@@ -269,7 +314,7 @@ func (h *changer) edits(files map[string]string, n int) map[string]string {
 		mode, content := forgetest.Plain(text)
 		switch what := h.r.IntN(10); {
 		case !had || what < 3:
-			edits[name] = h.text()
+			edits[name] = h.text(name)
 		case what == 3:
 			edits[name] = forgetest.Gone
 		case what == 4 && content != "":
@@ -287,9 +332,15 @@ func (h *changer) edits(files map[string]string, n int) map[string]string {
 		case what == 7:
 			edits[name] = forgetest.Submodule(fmt.Sprintf("%040x", h.r.Uint64()))
 		default:
-			if mode == 0o100644 && !strings.HasPrefix(content, "\xff\xfe") {
-				edits[name] = content + h.line() + "\n"
+			if mode != 0o100644 || strings.HasPrefix(content, "\xff\xfe") {
+				continue
 			}
+			if lines := strings.SplitAfter(content, "\n"); name == "go.sum" && h.chance(2) {
+				at := h.r.IntN(len(lines))
+				edits[name] = strings.Join(slices.Delete(lines, at, at+1), "")
+				continue
+			}
+			edits[name] = content + h.line(name) + "\n"
 		}
 	}
 	maps.DeleteFunc(edits, func(name, text string) bool {
@@ -301,7 +352,7 @@ func (h *changer) edits(files map[string]string, n int) map[string]string {
 func (h *changer) name() string {
 	name := pick(h, "a.go", "b.go", "dir/c.go", "dir/sub/d.txt", "ü.go", "a b.txt",
 		"ghp_"+strings.Repeat("x1Y2", 9)+".go", "qu\"o\\te.go", "ta\tb.md",
-		"left/gen.go", "vendor/v.go", "x_generated.js", "gradlew", "pic.png", "go.sum", "\xff.go", "\xfe.go", "dir/\xc3/e.go",
+		"left/gen.go", "vendor/v.go", "x_generated.js", "gradlew", "pic.png", "go.sum", "go.sum", "\xff.go", "\xfe.go", "dir/\xc3/e.go",
 		"-----BEGIN PRIVATE KEY-----")
 	if !utf8.ValidString(name) {
 		h.seen["misnamed"]++
@@ -310,15 +361,19 @@ func (h *changer) name() string {
 }
 
 // line is one that nothing else has.
-func (h *changer) line() string {
+func (h *changer) line(name string) string {
 	h.lines++
+	if name == "go.sum" && !h.chance(10) {
+		digest := strings.Repeat(fmt.Sprintf("%08x", h.r.Uint32()), 5) + "aQ3"
+		return fmt.Sprintf("serial%d.example/m v1.%d.0%s h1:%s=", h.r.IntN(4), h.lines, pick(h, "", "/go.mod"), digest)
+	}
 	return fmt.Sprintf("serial %d of %d", h.lines, h.r.Uint64())
 }
 
-func (h *changer) text() string {
+func (h *changer) text(name string) string {
 	var lines []string
 	for range pick(h, 0, 1, 1, 3, 30, 300) {
-		lines = append(lines, h.line())
+		lines = append(lines, h.line(name))
 	}
 	text := strings.Join(lines, pick(h, "\n", "\n", "\r\n"))
 	switch h.r.IntN(14) {

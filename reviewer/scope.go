@@ -154,18 +154,20 @@ func (r *run) delta(ctx context.Context, st state, m material, files []diff.File
 	return d, nil
 }
 
-// narrowed is what changed since as it is shown. What is left out of that, and isn't of the
-// pull request as a whole, is shown as it is there.
+// narrowed is what changed since as it is shown. What is left out of that, in whole or in part,
+// and isn't of the pull request as a whole, is shown as it is there.
 func narrowed(changed, whole []shown.File) delta {
 	var d delta
 	for _, f := range changed {
-		if f.Fate == shown.LeftOut {
+		if f.Fate == shown.LeftOut || f.Part {
 			i := slices.IndexFunc(whole, func(w shown.File) bool { return w.Path == f.Path && w.Fate != shown.LeftOut })
-			if i < 0 {
+			switch {
+			case i >= 0:
+				f = whole[i]
+			case f.Fate == shown.LeftOut:
 				d.left = append(d.left, finding.Unread{Path: f.Path, Why: f.Why, LeftOut: true})
 				continue
 			}
-			f = whole[i]
 		}
 		d.again = d.again || f.Fate == shown.Unread
 		if f.Fate == shown.Shown {

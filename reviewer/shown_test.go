@@ -154,3 +154,20 @@ func TestNoTokenInANameIsPublished(t *testing.T) {
 		t.Errorf("own %s, %+v", r.Own, r.NotReviewed)
 	}
 }
+
+// What a lock file lost since the base is shown in a later round too, though it was lost before with its package.
+func TestLockFileOfALaterRoundIsShownAsAWhole(t *testing.T) {
+	const digest = "h1:fzj3JxZmvFNIEJhvYwWOFVHsPqHIpA9n0kRmDNuE6Lk=\n"
+	const zip, mod, other = "example.com/a/b v1.0.0 " + digest, "example.com/a/b v1.0.0/go.mod " + digest, "example.com/c v1.0.0 " + digest
+	s := newStory(t, forgetest.Options{
+		Base: map[string]string{"go.mod": "module m\n", "go.sum": zip + mod + other},
+		Head: map[string]string{"go.sum": other, "ok.go": "package ok\n"},
+	})
+	if r := s.mustRun(); r.Own != sentinel.Approved || s.shown(strings.TrimSpace(zip), 0) {
+		t.Errorf("own %s, and what went with its package is shown: %t", r.Own, s.shown(strings.TrimSpace(zip), 0))
+	}
+	s.forge.Push("author", map[string]string{"go.sum": mod + other + "example.org/d v1.0.0 " + digest})
+	if s.mustRun(); !s.shown(strings.TrimSpace(zip), 0) {
+		t.Errorf("%s", s.asked[len(s.asked)-1].Material)
+	}
+}

@@ -12,7 +12,9 @@ import (
 
 const lockFile = "lock file"
 
-// manifests are the files, of the same folder, that lock files are made from. What has none here is shown whole.
+// manifests are the files, of the same folder, that lock files are made from. What has none here is shown whole. So is
+// what isn't only data: mix.lock is evaluated, cabal.project.freeze may set a compiler's options, and
+// MODULE.bazel.lock has commands for repositories.
 var manifests = map[string][]string{
 	"go.sum": {"go.mod"}, "go.work.sum": {"go.work"},
 	"package-lock.json": {"package.json"}, "npm-shrinkwrap.json": {"package.json"}, "yarn.lock": {"package.json"},
@@ -26,9 +28,8 @@ var manifests = map[string][]string{
 	"flake.lock": {"flake.nix"}, "devbox.lock": {"devbox.json"},
 	"Podfile.lock": {"Podfile"}, "Package.resolved": {"Package.swift"}, "Cartfile.resolved": {"Cartfile"},
 	"paket.lock": {"paket.dependencies"}, "gradle.lockfile": {"build.gradle", "build.gradle.kts"},
-	"mix.lock": {"mix.exs"}, "rebar.lock": {"rebar.config"}, "pubspec.lock": {"pubspec.yaml"},
-	"stack.yaml.lock": {"stack.yaml"}, "cabal.project.freeze": {"cabal.project"},
-	"MODULE.bazel.lock": {"MODULE.bazel"}, "conan.lock": {"conanfile.py", "conanfile.txt"},
+	"rebar.lock": {"rebar.config"}, "pubspec.lock": {"pubspec.yaml"},
+	"stack.yaml.lock": {"stack.yaml"}, "conan.lock": {"conanfile.py", "conanfile.txt"},
 	"shard.lock": {"shard.yml"}, "spago.lock": {"spago.yaml"}, "Brewfile.lock.json": {"Brewfile"},
 	"Chart.lock": {"Chart.yaml"}, "buf.lock": {"buf.yaml"},
 	".terraform.lock.hcl": {"main.tf", "versions.tf", "terraform.tf", "providers.tf"},
@@ -103,11 +104,12 @@ func lock(f diff.File, v Versions) File {
 		return File{File: f, Fate: LeftOut, Why: lockFile}
 	}
 	f.Hunks, f.Added, f.Deleted = kept, added, deleted
-	f.Note = fmt.Sprintf("lock file, shown are the %d of %d added lines that name a source it didn't name before", added, all)
+	f.Note = fmt.Sprintf("lock file, shown are the %d of %d added lines that name a source it didn't name before",
+		added, all)
 	if len(loose.old)+len(loose.new) > 0 {
 		f.Note += ", and where a digest went of what it still names"
 	}
-	return File{File: f}
+	return File{File: f, Part: true}
 }
 
 // count counts the lines of a hunk that begins after its start.

@@ -33,7 +33,8 @@ type place struct {
 var (
 	pin = regexp.MustCompile(`(?i)\b(?:sha1|sha224|sha256|sha384|sha512|md5|blake2b|blake3|h1|zh)[-:/=]` +
 		`([A-Za-z0-9+/_-]{16,})={0,2}|\b([0-9a-f]{32,})\b`)
-	pinWord = regexp.MustCompile(`(?i)^(?:integrity|checksums?|hash|hashes|digest|narhash|pkg_hash|shasum|sha1|sha256|sha384|sha512|md5)$`)
+	pinWord = regexp.MustCompile(`(?i)^(?:integrity|checksums?|hash|hashes|digest|narhash|pkg_hash|shasum|` +
+		`sha1|sha256|sha384|sha512|md5)$`)
 	release = regexp.MustCompile(`(^|[^0-9A-Za-z])v?[0-9]+(?:\.[0-9A-Za-z*+_-]+)*(?:[-+][0-9A-Za-z.+_-]+)?`)
 	hexes   = regexp.MustCompile(`^[0-9A-Fa-f]+$`)
 	title   = regexp.MustCompile(`^["']?name["']?\s*[:=]`)
@@ -71,7 +72,8 @@ func strength(line string) int {
 func words(line string) []string {
 	line = release.ReplaceAllString(unpin(line), "$1")
 	var all []string
-	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \t\r\"'`,;{}[]=<>|^~", r) }) {
+	between := func(r rune) bool { return strings.ContainsRune(" \t\r\"'`,;{}[]=<>|^~", r) }
+	for word := range strings.FieldsFuncSeq(line, between) {
 		if i := strings.IndexByte(word[1:], '@'); i >= 0 { // a range or a tag, where release finds no version
 			word = word[:i+1]
 		}
@@ -182,9 +184,10 @@ func compare(before, after string) unpinned {
 	return loose
 }
 
+// allSaid reports whether all of a name is said; what follows a version in a path is no part of it.
 func allSaid(name string, said map[string]bool) bool {
 	for word := range strings.FieldsSeq(name) {
-		if !said[word] {
+		if !said[word] && word[0] != '/' {
 			return false
 		}
 	}

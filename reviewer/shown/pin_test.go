@@ -85,49 +85,171 @@ func TestLockFilesKeepTheirDigests(t *testing.T) {
 		path, before, after string
 		shown               string // what the model sees of it; "": left out
 	}{
-		"npm: an update":              {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1), npm("node_modules/b", "1.0.0", 2)), npmLock(npm(lodash, "4.17.21", 3), npm("node_modules/b", "1.0.0", 2)), ""},
-		"npm: one goes":               {"package-lock.json", npmLock(npm("node_modules/b", "1.0.0", 2), npm("node_modules/c", "1.0.0", 3)), npmLock(npm("node_modules/b", "1.0.0", 2)), ""},
-		"npm: a copy goes":            {"package-lock.json", npmLock(npm(inner, "3.0.0", 2), npm(lodash, "4.17.20", 1)), npmLock(npm(lodash, "4.17.20", 1)), ""},
-		"npm: all at once":            {"package-lock.json", npmLock(npm(inner, "3.0.0", 2), npm("node_modules/b", "1.0.0", 3), npm(lodash, "4.17.20", 1)), npmLock(npm("node_modules/b", "2.0.0", 4), npm(lodash, "4.17.21", 5)), ""},
-		"npm: a digest":               {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(loose), `- "integrity": "` + sha512(1)},
-		"npm: with an update":         {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(strings.ReplaceAll(loose, "4.17.20", "4.17.21")), `- "integrity": "` + sha512(1)},
-		"npm: and another goes":       {"package-lock.json", npmLock(npm("node_modules/b", "1.0.0", 2), npm(lodash, "4.17.20", 1)), npmLock(loose), `- "integrity": "` + sha512(1)},
-		"npm: and another comes":      {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(loose, npm("node_modules/m", "1.0.0", 2)), `- "integrity": "` + sha512(1)},
-		"npm: another one's instead":  {"package-lock.json", npmLock(without(npm("node_modules/b", "1.0.0", 2), "integrity"), npm(lodash, "4.17.20", 1)), npmLock(npm("node_modules/b", "1.0.0", 2), loose), `- "integrity": "` + sha512(1)},
-		"npm: a shorter one":          {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(strings.Replace(npm(lodash, "4.17.20", 1), sha512(1), "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=", 1)), `- "integrity": "` + sha512(1)},
-		"npm: a second entry":         {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(npm(lodash, "4.17.20", 1), loose), `+ "version": "4.17.20"`},
-		"npm: the same, spaced":       {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(strings.Replace(loose, `": {`, `" :  {`, 1)), `- "integrity": "` + sha512(1)},
-		"npm: in one line":            {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(strings.Join(strings.Fields(loose), "") + "\n"), `- "integrity": "` + sha512(1)},
-		"npm: not indented":           {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), strings.ReplaceAll(npmLock(loose), "  ", ""), `- "integrity": "` + sha512(1)},
-		"npm: another way to call it": {"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)), npmLock(strings.Replace(loose, "node_modules/lodash", "node_modules/./lodash", 1)), `+ "node_modules/./lodash": {`},
+		"npm: an update": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1), npm("node_modules/b", "1.0.0", 2)),
+			npmLock(npm(lodash, "4.17.21", 3), npm("node_modules/b", "1.0.0", 2)), "",
+		},
+		"npm: one goes": {
+			"package-lock.json", npmLock(npm("node_modules/b", "1.0.0", 2), npm("node_modules/c", "1.0.0", 3)),
+			npmLock(npm("node_modules/b", "1.0.0", 2)), "",
+		},
+		"npm: a copy goes": {
+			"package-lock.json", npmLock(npm(inner, "3.0.0", 2), npm(lodash, "4.17.20", 1)),
+			npmLock(npm(lodash, "4.17.20", 1)), "",
+		},
+		"npm: all at once": {
+			"package-lock.json", npmLock(npm(inner, "3.0.0", 2), npm("node_modules/b", "1.0.0", 3), npm(lodash, "4.17.20", 1)),
+			npmLock(npm("node_modules/b", "2.0.0", 4), npm(lodash, "4.17.21", 5)), "",
+		},
+		"npm: a digest": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(loose), `- "integrity": "` + sha512(1),
+		},
+		"npm: with an update": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(strings.ReplaceAll(loose, "4.17.20", "4.17.21")), `- "integrity": "` + sha512(1),
+		},
+		"npm: and another goes": {
+			"package-lock.json", npmLock(npm("node_modules/b", "1.0.0", 2), npm(lodash, "4.17.20", 1)),
+			npmLock(loose), `- "integrity": "` + sha512(1),
+		},
+		"npm: and another comes": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(loose, npm("node_modules/m", "1.0.0", 2)), `- "integrity": "` + sha512(1),
+		},
+		"npm: another one's instead": {
+			"package-lock.json", npmLock(without(npm("node_modules/b", "1.0.0", 2), "integrity"), npm(lodash, "4.17.20", 1)),
+			npmLock(npm("node_modules/b", "1.0.0", 2), loose), `- "integrity": "` + sha512(1),
+		},
+		"npm: a shorter one": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(strings.Replace(npm(lodash, "4.17.20", 1), sha512(1), "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=", 1)), `- "integrity": "` + sha512(1),
+		},
+		"npm: a second entry": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(npm(lodash, "4.17.20", 1), loose), `+ "version": "4.17.20"`,
+		},
+		"npm: the same, spaced": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(strings.Replace(loose, `": {`, `" :  {`, 1)), `- "integrity": "` + sha512(1),
+		},
+		"npm: in one line": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(strings.Join(strings.Fields(loose), "") + "\n"), `- "integrity": "` + sha512(1),
+		},
+		"npm: not indented": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			strings.ReplaceAll(npmLock(loose), "  ", ""), `- "integrity": "` + sha512(1),
+		},
+		"npm: another way to call it": {
+			"package-lock.json", npmLock(npm(lodash, "4.17.20", 1)),
+			npmLock(strings.Replace(loose, "node_modules/lodash", "node_modules/./lodash", 1)), `+ "node_modules/./lodash": {`,
+		},
 
-		"yarn: an update":         {"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)), yarnRC(yarn("a", "^1.1.0", "1.1.0", 2)), ""},
-		"yarn: one of two goes":   {"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1) + yarn("a", "^2.0.0", "2.0.0", 2)), yarnRC(yarn("a", "^1.0.0, a@^2.0.0", "2.0.0", 2)), ""},
-		"yarn: a digest":          {"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)), yarnRC(without(yarn("a", "^1.0.0", "1.0.0", 1), "integrity")), "- integrity " + sha512(1)},
-		"yarn: in another range":  {"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)), yarnRC(without(yarn("a", "latest", "1.1.0", 1), "integrity")), "- integrity " + sha512(1)},
-		"yarn: quoted":            {"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)), yarnRC(without(strings.Replace(yarn("a", "^1.0.0", "1.0.0", 1), "a@^1.0.0", `"a@^1.0.0"`, 1), "integrity")), "- integrity " + sha512(1)},
-		"cargo: an update":        {"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2), crate("rand", "0.9.0", 3) + crate("syn", "1.0.0", 2), ""},
-		"cargo: one goes":         {"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2), crate("syn", "1.0.0", 2), ""},
-		"cargo: one of two goes":  {"Cargo.lock", crate("syn", "1.0.0", 1) + crate("syn", "2.0.0", 2), crate("syn", "2.0.0", 2), ""},
-		"cargo: a member comes":   {"Cargo.lock", crate("syn", "1.0.0", 1), "[[package]]\nname = \"mine\"\nversion = \"0.1.0\"\n\n" + crate("syn", "1.0.0", 1), ""},
-		"cargo: a digest":         {"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2), without(crate("rand", "0.8.5", 1), "checksum") + crate("syn", "1.0.0", 2), "- checksum = \"" + hex256(1)},
-		"cargo: and a member":     {"Cargo.lock", "[[package]]\nname = \"mine\"\n\n" + crate("rand", "0.8.5", 1), without(crate("rand", "0.8.5", 1), "checksum"), "- checksum = \"" + hex256(1)},
-		"poetry: an update":       {"poetry.lock", wheels("requests", "2.31.0", 1) + wheels("idna", "3.4", 3), wheels("requests", "2.32.0", 5) + wheels("idna", "3.4", 3), ""},
-		"poetry: fewer files":     {"poetry.lock", wheels("requests", "2.31.0", 1), without(wheels("requests", "2.31.0", 1), "tar.gz"), ""},
-		"poetry: a digest":        {"poetry.lock", wheels("requests", "2.31.0", 1), strings.Replace(wheels("requests", "2.31.0", 1), `, hash = "sha256:`+hex256(1)+`"`, "", 1), `- {file = "requests-2.31.0-py3-none-any.whl", hash = "sha256:` + hex256(1)},
-		"poetry: all":             {"poetry.lock", wheels("requests", "2.31.0", 1), without(wheels("requests", "2.31.0", 1), "hash"), `- {file = "requests-2.31.0.tar.gz"`},
-		"pipenv: an update":       {"Pipfile.lock", pip(pipfile("requests", "2.31.0", 1)), pip(pipfile("requests", "2.32.0", 3)), ""},
-		"pipenv: all":             {"Pipfile.lock", pip(pipfile("requests", "2.31.0", 1) + pipfile("idna", "3.4", 3)), pip(without(pipfile("requests", "2.31.0", 1), "sha256") + pipfile("idna", "3.4", 3)), `- "sha256:` + hex256(1)},
-		"pnpm: an update":         {"pnpm-lock.yaml", "packages:\n\n" + pnpm("a", "1.0.0", 1), "packages:\n\n" + pnpm("a", "1.1.0(react@18.2.0)", 2), ""},
-		"pnpm: a digest":          {"pnpm-lock.yaml", "packages:\n\n" + pnpm("a", "1.0.0", 1) + pnpm("b", "1.0.0", 2), "packages:\n\n" + strings.Replace(pnpm("a", "1.0.0", 1), "{integrity: "+sha512(1)+"}", "{}", 1) + pnpm("b", "1.0.0", 2), "- resolution: {integrity: " + sha512(1)},
-		"go: an update":           {"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3), module("x.org/a", "v1.1.0", 5) + module("x.org/b", "v1.0.0", 3), ""},
-		"go: one goes":            {"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3), module("x.org/b", "v1.0.0", 3), ""},
-		"go: a digest":            {"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3), module("x.org/b", "v1.0.0", 3) + "x.org/a v1.0.0/go.mod h1:" + sha512(2)[7:50] + "=\n", "- x.org/a v1.0.0 h1:"},
-		"bundler: one goes":       {"Gemfile.lock", gem(rake, rack), strings.Replace(gem("", rack), "    rake (13.0.6)\n", "", 1), ""},
-		"bundler: a digest":       {"Gemfile.lock", gem(rake, rack), gem("  rake (13.0.6)\n", rack), "- rake (13.0.6) sha256="},
-		"bundler: with its line":  {"Gemfile.lock", gem(rake, rack), gem("", rack), "- rake (13.0.6) sha256="},
-		"a file's only digest":    {"Chart.lock", "dependencies:\n- name: a\n  version: 1.0.0\ndigest: sha256:" + hex256(1) + "\n", "dependencies:\n- name: a\n  version: 1.0.0\n", "- digest: sha256:"},
-		"a file's digest changes": {"Chart.lock", "dependencies:\n- name: a\n  version: 1.0.0\ndigest: sha256:" + hex256(1) + "\n", "dependencies:\n- name: a\n  version: 1.1.0\ndigest: sha256:" + hex256(2) + "\n", ""},
+		"yarn: an update": {
+			"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)),
+			yarnRC(yarn("a", "^1.1.0", "1.1.0", 2)), "",
+		},
+		"yarn: one of two goes": {
+			"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1) + yarn("a", "^2.0.0", "2.0.0", 2)),
+			yarnRC(yarn("a", "^1.0.0, a@^2.0.0", "2.0.0", 2)), "",
+		},
+		"yarn: a digest": {
+			"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)),
+			yarnRC(without(yarn("a", "^1.0.0", "1.0.0", 1), "integrity")), "- integrity " + sha512(1),
+		},
+		"yarn: in another range": {
+			"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)),
+			yarnRC(without(yarn("a", "latest", "1.1.0", 1), "integrity")), "- integrity " + sha512(1),
+		},
+		"yarn: quoted": {
+			"yarn.lock", yarnRC(yarn("a", "^1.0.0", "1.0.0", 1)),
+			yarnRC(without(strings.Replace(yarn("a", "^1.0.0", "1.0.0", 1), "a@^1.0.0", `"a@^1.0.0"`, 1), "integrity")), "- integrity " + sha512(1),
+		},
+		"cargo: an update": {
+			"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2),
+			crate("rand", "0.9.0", 3) + crate("syn", "1.0.0", 2), "",
+		},
+		"cargo: one goes": {
+			"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2), crate("syn", "1.0.0", 2), "",
+		},
+		"cargo: one of two goes": {
+			"Cargo.lock", crate("syn", "1.0.0", 1) + crate("syn", "2.0.0", 2), crate("syn", "2.0.0", 2), "",
+		},
+		"cargo: a member comes": {
+			"Cargo.lock", crate("syn", "1.0.0", 1),
+			"[[package]]\nname = \"mine\"\nversion = \"0.1.0\"\n\n" + crate("syn", "1.0.0", 1), "",
+		},
+		"cargo: a digest": {
+			"Cargo.lock", crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2),
+			without(crate("rand", "0.8.5", 1), "checksum") + crate("syn", "1.0.0", 2), "- checksum = \"" + hex256(1),
+		},
+		"cargo: and a member": {
+			"Cargo.lock", "[[package]]\nname = \"mine\"\n\n" + crate("rand", "0.8.5", 1),
+			without(crate("rand", "0.8.5", 1), "checksum"), "- checksum = \"" + hex256(1),
+		},
+		"poetry: an update": {
+			"poetry.lock", wheels("requests", "2.31.0", 1) + wheels("idna", "3.4", 3),
+			wheels("requests", "2.32.0", 5) + wheels("idna", "3.4", 3), "",
+		},
+		"poetry: fewer files": {
+			"poetry.lock", wheels("requests", "2.31.0", 1),
+			without(wheels("requests", "2.31.0", 1), "tar.gz"), "",
+		},
+		"poetry: a digest": {
+			"poetry.lock", wheels("requests", "2.31.0", 1),
+			strings.Replace(wheels("requests", "2.31.0", 1), `, hash = "sha256:`+hex256(1)+`"`, "", 1), `- {file = "requests-2.31.0-py3-none-any.whl", hash = "sha256:` + hex256(1),
+		},
+		"poetry: all": {
+			"poetry.lock", wheels("requests", "2.31.0", 1),
+			without(wheels("requests", "2.31.0", 1), "hash"), `- {file = "requests-2.31.0.tar.gz"`,
+		},
+		"pipenv: an update": {
+			"Pipfile.lock", pip(pipfile("requests", "2.31.0", 1)), pip(pipfile("requests", "2.32.0", 3)), "",
+		},
+		"pipenv: all": {
+			"Pipfile.lock", pip(pipfile("requests", "2.31.0", 1) + pipfile("idna", "3.4", 3)),
+			pip(without(pipfile("requests", "2.31.0", 1), "sha256") + pipfile("idna", "3.4", 3)), `- "sha256:` + hex256(1),
+		},
+		"pnpm: an update": {
+			"pnpm-lock.yaml", "packages:\n\n" + pnpm("a", "1.0.0", 1),
+			"packages:\n\n" + pnpm("a", "1.1.0(react@18.2.0)", 2), "",
+		},
+		"pnpm: a digest": {
+			"pnpm-lock.yaml", "packages:\n\n" + pnpm("a", "1.0.0", 1) + pnpm("b", "1.0.0", 2),
+			"packages:\n\n" + strings.Replace(pnpm("a", "1.0.0", 1), "{integrity: "+sha512(1)+"}", "{}", 1) + pnpm("b", "1.0.0", 2), "- resolution: {integrity: " + sha512(1),
+		},
+		"go: an update": {
+			"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3),
+			module("x.org/a", "v1.1.0", 5) + module("x.org/b", "v1.0.0", 3), "",
+		},
+		"go: one goes": {
+			"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3),
+			module("x.org/b", "v1.0.0", 3), "",
+		},
+		"go: a digest": {
+			"go.sum", module("x.org/a", "v1.0.0", 1) + module("x.org/b", "v1.0.0", 3),
+			module("x.org/b", "v1.0.0", 3) + "x.org/a v1.0.0/go.mod h1:" + sha512(2)[7:50] + "=\n", "- x.org/a v1.0.0 h1:",
+		},
+		"bundler: one goes": {
+			"Gemfile.lock", gem(rake, rack),
+			strings.Replace(gem("", rack), "    rake (13.0.6)\n", "", 1), "",
+		},
+		"bundler: a digest": {
+			"Gemfile.lock", gem(rake, rack), gem("  rake (13.0.6)\n", rack), "- rake (13.0.6) sha256=",
+		},
+		"bundler: with its line": {
+			"Gemfile.lock", gem(rake, rack), gem("", rack), "- rake (13.0.6) sha256=",
+		},
+		"what is evaluated": {"mix.lock", "%{\n}\n", "%{\n  \"a\": System.halt(),\n}\n", `+ "a": System.halt(),`},
+		"a file's only digest": {
+			"Chart.lock", "dependencies:\n- name: a\n  version: 1.0.0\ndigest: sha256:" + hex256(1) + "\n",
+			"dependencies:\n- name: a\n  version: 1.0.0\n", "- digest: sha256:",
+		},
+		"a file's digest changes": {
+			"Chart.lock", "dependencies:\n- name: a\n  version: 1.0.0\ndigest: sha256:" + hex256(1) + "\n",
+			"dependencies:\n- name: a\n  version: 1.1.0\ndigest: sha256:" + hex256(2) + "\n", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ch := change{path: c.path, before: text(c.before), after: text(c.after)}
@@ -172,8 +294,12 @@ func TestLockFilesOfALaterRound(t *testing.T) {
 	judged := npmLock(npm("node_modules/b", "1.0.0", 2), npm(lodash, "4.17.20", 3))
 	for name, c := range map[string]struct{ after, shown string }{
 		"an update": {npmLock(npm("node_modules/b", "1.0.0", 2), npm(lodash, "4.17.21", 4)), ""},
-		"a digest":  {npmLock(npm("node_modules/b", "1.0.0", 2), without(npm(lodash, "4.17.20", 3), "integrity")), `- ` + "      " + `"integrity": "` + sha512(3)},
-		"a source":  {npmLock(npm("node_modules/c", "1.0.0", 2), npm(lodash, "4.17.20", 3)), `+ ` + "      " + `"resolved": "https://registry.npmjs.org/c/`},
+		"a digest": {
+			npmLock(npm("node_modules/b", "1.0.0", 2), without(npm(lodash, "4.17.20", 3), "integrity")), `- ` + "      " + `"integrity": "` + sha512(3),
+		},
+		"a source": {
+			npmLock(npm("node_modules/c", "1.0.0", 2), npm(lodash, "4.17.20", 3)), `+ ` + "      " + `"resolved": "https://registry.npmjs.org/c/`,
+		},
 	} {
 		f := change{path: path, before: text(judged), after: text(c.after)}.file()
 		v := Versions{Old: map[string][]byte{path: text(inBase)}, New: map[string][]byte{path: text(c.after)}}

@@ -52,6 +52,8 @@ const (
 type File struct {
 	diff.File
 	Fate Fate
+	// Part: of what it says only some lines are shown, and what they are depends on the base.
+	Part bool
 	// Why says for people why it isn't shown; empty if it is.
 	Why string
 	// Allow is the glob by which the operator may leave out what is unread; empty if there is none.

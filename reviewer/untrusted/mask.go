@@ -49,7 +49,10 @@ var secrets = []secret{
 	prefixed("hugging face token", `\bhf_([A-Za-z0-9]{30,})`, "hf_"),
 	prefixed("sendgrid key", `\bSG\.([A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64})`, "SG."),
 	prefixed("stripe key", `\b[sr]k_live_([A-Za-z0-9]{16,})`, "k_live_"),
-	{"jwt", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.([A-Za-z0-9_-]{16,})`), claims},
+	{
+		"jwt", []string{"eyJ"},
+		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.([A-Za-z0-9_-]{16,})`), claims,
+	},
 }
 
 func prefixed(name, pattern string, hints ...string) secret {

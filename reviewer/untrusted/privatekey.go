@@ -270,7 +270,8 @@ func decodes(text string, encrypted, whole bool) bool {
 	}
 	rest := data[header:]
 	const integer, sequence = 0x02, 0x30 // it begins with its version, or with the cipher
-	return data[0] == sequence && (rest[0] == integer || rest[0] == sequence) && (n == len(rest) || !whole && n > len(rest))
+	return data[0] == sequence && (rest[0] == integer || rest[0] == sequence) &&
+		(n == len(rest) || !whole && n > len(rest))
 }
 
 // plus reports whether a line has the width with the plus that was taken for a diff's sign.
