@@ -55,6 +55,7 @@ type Reply struct {
 	Now     time.Time // this process's clock
 	Err     error
 	Unknown bool // Err leaves open whether the write happened
+	Failed  bool // the server itself failed at it, and does nothing more about it
 
 	Unsupported bool // AskAttach: the server can't
 	Edited      bool // AskSettle: the server can't, so the comment was edited

@@ -9,8 +9,9 @@ import (
 // State is what a publication remembers beside its last reading, for comparing
 // two that have read the same.
 func (p *Publication) State() string {
-	return fmt.Sprint(p.known, p.Ask.Kind, p.Ask.Post.Event, p.Ask.About, len(p.queue), p.rounds, p.posts, p.held, !p.lost.IsZero(), p.refused, p.apart, len(p.orphans), p.ending,
-		p.unlocked != nil, p.verdict.Own, p.verdict.Head, p.verdict.Fresh, len(p.verdict.Comments), len(p.verdict.Owed), p.Done.Outcome, p.Done.Failure)
+	return fmt.Sprint(p.known, p.Ask.Kind, p.Ask.Post.Event, p.Ask.About, len(p.queue), p.rounds, p.posts, p.held, !p.lost.IsZero(),
+		p.refused, p.apart, len(p.orphans), p.ending, p.unlocked != nil, p.verdict.Own, p.verdict.Head, p.verdict.Fresh,
+		len(p.verdict.Comments), len(p.verdict.Owed), p.mending.times, p.mending.taken != 0, len(p.mending.moved), p.Done.Outcome, p.Done.Failure)
 }
 
 // Held tells whether the publication believes that it holds the lock.

@@ -29,6 +29,10 @@ type Config struct {
 	Retire  string           // reconcile: role whose verdict is to be marked as retired
 	Rest    bool             // no role acts, and only what [Rest] decides is done
 
+	// InBody makes the verdict with these of its inline comments in the review's text instead,
+	// for a server that fails over them; nil where that can't be. It depends on nothing else.
+	InBody func(moved []NewComment) Verdict
+
 	// Handoff is a comment that hands the pull request over to people, with its marker; nil
 	// for none. It is written once per count of rounds.
 	Handoff *Handover
@@ -38,7 +42,9 @@ type Config struct {
 	RepostStale bool
 	Siblings    []string
 	Force       bool // don't adopt what another run of the role has published meanwhile
-	Attach      bool // new inline comments of a patched verdict go into its review, where the server can; else into one beside it
+	// Attach puts new inline comments of a patched verdict into its review, where the server can
+	// and the review was posted for the head; else they go into a further one.
+	Attach bool
 
 	Lock  string // content of the reaction that locks; "" for those who know that no two jobs share the account
 	Times LockTimes
@@ -103,6 +109,7 @@ type Publication struct {
 	apart   bool      // the server can't attach comments to a submitted review
 	pending int64
 	orphans []int64 // recovered leftovers whose comments are known
+	mending mending
 	ending  bool
 }
 
@@ -329,10 +336,16 @@ func (p *Publication) since(rows []Row) time.Time {
 func (p *Publication) foundLost() bool {
 	for _, row := range p.rows {
 		_, s, err := sentinel.Split(row.Body)
+		if row.State == RowPending && !p.mending.sure && p.now.Sub(p.lost) < unknownLimit && p.knows(row) {
+			continue // the server may still be at work
+		}
 		if row.Author == p.cfg.Account && (row.State == RowPending || err == nil && s.Run == p.nonce) {
 			p.lost = time.Time{}
-			if row.State != RowPending && !isHold(row) {
+			switch {
+			case row.State != RowPending && !isHold(row):
 				p.posted(row)
+			case row.State == RowPending && p.mending.carried:
+				p.mending.left = row
 			}
 			return true
 		}
@@ -354,7 +367,17 @@ func (p *Publication) act(r Reply) {
 	}
 	action := p.decide(r.Head, r.Against, r.Closed)
 	posts := action.Post != "" || action.Hold != "" || !p.cfg.Rest && r.Head == p.wantedHead(r.Head)
-	if pending := p.log.Pending(); len(pending) > 0 && !r.Closed && posts {
+	if left := p.mending.left; left.ID != 0 {
+		p.mending.left = Row{}
+		if left.Comments == 0 {
+			p.mend(left.ID, nil)
+			return
+		}
+		p.pending = left.ID
+		p.Ask = Ask{Kind: AskComments, Review: p.pending}
+		return
+	}
+	if pending := p.leftovers(action); len(pending) > 0 && !r.Closed && posts {
 		if p.cfg.Lock != "" && !p.held {
 			p.fail(FailedLock, p.unlocked)
 			return
@@ -460,6 +483,10 @@ func (p *Publication) decide(head string, against sentinel.Against, closed bool)
 // POST doesn't swallow its comments. Any comment that isn't the bot's means that
 // a person is writing.
 func (p *Publication) recover(r Reply) {
+	if p.ownLeftover(r.Comments) {
+		p.mend(p.pending, r.Comments)
+		return
+	}
 	for _, c := range r.Comments {
 		if len(sentinel.Markers(c.Body)) == 0 {
 			p.fail(FailedPending, errors.New("somebody is writing a review with the bot's account"))
@@ -500,18 +527,25 @@ func (p *Publication) unknownOrphan() (int64, bool) {
 	return 0, false
 }
 
-// leaveOut drops the inline comments whose findings are published by these.
+// leaveOut drops the inline comments whose findings are published by these, or by
+// those that were found before.
 func (p *Publication) leaveOut(published []Comment) {
+	p.mending.there = append(slices.Clone(p.mending.there), published...)
 	said := map[string]bool{}
+	id := func(m sentinel.Marker) string { return m.Role + " " + m.ID }
 	// The same code may be wrong in two places, which the line tells apart.
 	name := func(m sentinel.Marker) string { return fmt.Sprintf("%s %s %v %d", m.Role, m.Key, m.Old, m.Line) }
-	for _, c := range published {
+	for _, c := range p.mending.there {
 		for _, m := range sentinel.Markers(c.Body) {
-			said[name(m)] = true
+			if p.own(m) {
+				said[id(m)] = true
+			} else {
+				said[name(m)] = true
+			}
 		}
 	}
 	p.verdict.Comments = slices.DeleteFunc(slices.Clone(p.verdict.Comments), func(c NewComment) bool {
-		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[name(m)] })
+		return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return said[id(m)] || said[name(m)] })
 	})
 }
 
@@ -577,17 +611,18 @@ func (p *Publication) hold(text string) {
 // can't carry any. They go before the edit that moves the head; a job that dies in
 // between leaves findings that the next one knows again.
 func (p *Publication) beside(a Action, v Verdict) {
-	if len(v.Comments) == 0 {
+	if len(v.Comments) == 0 && p.mending.taken == 0 {
 		return
 	}
-	if p.cfg.Attach && !p.apart {
+	// The server counts an attached comment's line in the commit that the review was posted for.
+	if p.cfg.Attach && !p.apart && p.mending.taken == 0 && a.Patch.Row.Commit == p.head {
 		for _, c := range v.Comments {
 			p.queue = append(p.queue, Ask{Kind: AskAttach, Review: a.Patch.Row.ID, Inline: c, About: a.As})
 		}
 		return
 	}
 	findings := "a new finding"
-	if n := len(v.Comments); n > 1 {
+	if n := len(v.Comments) + len(p.mending.there); n > 1 {
 		findings = fmt.Sprintf("%d new findings", n)
 	}
 	body := sentinel.Body{Text: fmt.Sprintf("**%s has %s** at %.7s · the verdict is in [its review](%s)", a.As, findings, v.Head, a.Patch.Row.URL)}
@@ -709,9 +744,11 @@ func (p *Publication) tellWrite(r Reply) {
 	if p.Ask.Kind == AskPost {
 		p.nonce = p.nonceOf(p.posts)
 		p.posts++
+		p.mending.carried, p.mending.sure = len(p.Ask.Post.Comments) > 0, r.Failed
+		p.mending.err, p.mending.taken = r.Err, 0
 	}
 	switch {
-	case r.Unsupported:
+	case r.Unsupported, r.Err != nil && p.Ask.Kind == AskAttach:
 		p.apart, p.queue = true, nil
 		p.read()
 		return

@@ -300,11 +300,12 @@ func (l Log) Standing() []Record {
 	return list
 }
 
-// Pending lists the account's reviews that were begun and not submitted.
+// Pending lists the account's reviews that were begun and not submitted. One that
+// says nothing isn't listed: the next POST takes it in.
 func (l Log) Pending() []Row {
 	var rows []Row
 	for _, row := range l.Rows {
-		if row.State == RowPending {
+		if row.State == RowPending && (row.Comments > 0 || row.Body != "") {
 			rows = append(rows, row)
 		}
 	}

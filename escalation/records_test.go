@@ -157,8 +157,9 @@ func TestWhatIsARecord(t *testing.T) {
 }
 
 func TestPendingRowsAreListed(t *testing.T) {
-	log := history(by(me, RowPending, ""), review(sec, approved, approved, h1), by(stranger, RowPending, "")).log()
-	if p := log.Pending(); len(p) != 1 || p[0].ID != 1 {
+	begun := func(f *forge) { f.post(me, RowPending, h1, "").Comments = 1 }
+	log := history(begun, review(sec, approved, approved, h1), by(stranger, RowPending, ""), by(me, RowPending, ""), by(me, RowPending, "x")).log()
+	if p := log.Pending(); len(p) != 2 || p[0].ID != 1 || p[1].ID != 5 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -116,14 +116,16 @@ func TestTheOrderOfAPatchedRound(t *testing.T) {
 	for _, tt := range []struct {
 		promise       string
 		attach, can   bool
+		posted        string
 		before        []string
 		rows, entries int
 	}{
-		{"beside", false, false, []string{"post findings comment 2 inline"}, 2, 2},
-		{"attached", true, true, []string{"attach a.go", "attach b.go"}, 1, 1},
-		{"beside, where the server can't attach", true, false, []string{"post findings comment 2 inline"}, 2, 2},
+		{"beside", false, false, h2, []string{"post findings comment 2 inline"}, 2, 2},
+		{"attached", true, true, h2, []string{"attach a.go", "attach b.go"}, 1, 1},
+		{"beside, where the server can't attach", true, false, h2, []string{"post findings comment 2 inline"}, 2, 2},
+		{"beside, as the review was posted for an older head", true, true, h1, []string{"post findings comment 2 inline"}, 2, 2},
 	} {
-		f := history(review(sec, changes, changes, h1))
+		f := history(review(sec, changes, changes, tt.posted))
 		f.head = h2
 		cfg := &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: verdict, Seen: f.log(), Attach: tt.attach}
 		got := f.publish(t, cfg, tt.can)

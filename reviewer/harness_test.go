@@ -30,6 +30,7 @@ type story struct {
 	slept  func(f *forgetest.Forge, d time.Duration) // called as a run pauses; the forge's clock has moved on
 	log    []string                                  // what the runs told
 	random *rand.ChaCha8
+	writes int // requests that wrote something other than the lock
 }
 
 func newStory(tb testing.TB, o forgetest.Options) *story {
@@ -48,7 +49,14 @@ func (s *story) settings() reviewer.Settings {
 
 // env is the world of a run by an account.
 func (s *story) env(login string) reviewer.Env {
-	var forge reviewer.Forge = s.shared.As(login)
+	view := s.shared.As(login)
+	view.Hook = func(c forgetest.Call) error {
+		if c.Done && c.Op.Writes() && c.Op != forgetest.React && c.Op != forgetest.Unreact {
+			s.shared.Do(func(*forgetest.Forge) { s.writes++ })
+		}
+		return nil
+	}
+	var forge reviewer.Forge = view
 	if s.wrap != nil {
 		forge = s.wrap(forge)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"review-bot/escalation"
@@ -140,13 +141,10 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 		}, r.noted()...),
 	}
 	if r.set.Inline == InlineBody && r.patches(st, v) {
-		round.KeepInBody("kept here, since the review was edited (--inline body)")
+		round.KeepInBody("kept here, since the review was edited (--inline body)", func(finding.Finding) bool { return true })
 	}
 	v.Extra = append(v.Extra, remembered(round)...)
-	v.Comments = inlineComments(round.New(), r.set.Role, r.key)
-	v.Extra = append(v.Extra, sentinel.Field{Key: commentsField, Value: strconv.Itoa(comments + len(v.Comments))},
-		sentinel.Field{Key: spentField, Value: r.spent(st.log)},
-		sentinel.Field{Key: inlineField, Value: strconv.Itoa(inline(m.earlier) + len(v.Comments))})
+	v.Extra = append(v.Extra, sentinel.Field{Key: spentField, Value: r.spent(st.log)})
 	v.Extra = append(v.Extra, c.fields(own)...)
 	v.Extra = append(v.Extra, r.followUp(st, f, c, v, round.Counted)...)
 	report := finding.Report{
@@ -158,18 +156,55 @@ func (r *run) verdict(ctx context.Context, st state, look escalation.Look, m mat
 	if report.Own == sentinel.RequestChanges && r.set.MaxRounds > 0 {
 		report.Round, report.MaxRounds = v.Round, r.set.MaxRounds
 	}
-	r.result.Findings, r.result.Headline = results(round.All()), report.Headline()
+	d := draft{
+		verdict: v, round: round, report: report, comments: comments, inline: inline(m.earlier), waived: inBody(c.waived),
+		partial: s.left || s.again || len(s.hidden) > 0,
+	}
+	r.inBody = func(moved []escalation.NewComment) escalation.Verdict { return r.compose(d.without(moved)) }
 	r.because = fmt.Sprintf(" (%d ≥ %s)", finding.Blocking(round.Counted, r.set.BlockOn), r.set.BlockOn)
-	text := r.env.Secrets.RedactMarkdown(report.Text())
+	return r.compose(d), nil
+}
+
+// draft is a verdict before it is settled where its findings are published.
+type draft struct {
+	verdict  escalation.Verdict
+	round    finding.Round
+	report   finding.Report
+	comments int  // in the role's conversations before
+	inline   int  // earlier findings that are inline
+	waived   int  // waived findings in the body
+	partial  bool // all is to be looked at again next time
+}
+
+// without is the draft with these inline comments in the review's text.
+func (d draft) without(moved []escalation.NewComment) draft {
+	d.round.Counted = slices.Clone(d.round.Counted)
+	d.round.KeepInBody("the server fails over a comment there", func(f finding.Finding) bool {
+		return slices.ContainsFunc(moved, func(c escalation.NewComment) bool {
+			return slices.ContainsFunc(sentinel.Markers(c.Body), func(m sentinel.Marker) bool { return m.ID == f.ID })
+		})
+	})
+	d.report.Findings = d.round.Counted
+	return d
+}
+
+// compose makes the verdict of a draft, and puts its findings into the result.
+func (r *run) compose(d draft) escalation.Verdict {
+	v := d.verdict
+	v.Comments = inlineComments(d.round.New(), r.set.Role, r.key)
+	v.Extra = append(slices.Clone(v.Extra), sentinel.Field{Key: commentsField, Value: strconv.Itoa(d.comments + len(v.Comments))},
+		sentinel.Field{Key: inlineField, Value: strconv.Itoa(d.inline + len(v.Comments))})
+	r.result.Findings, r.result.Headline = results(d.round.All()), d.report.Headline()
+	text := r.env.Secrets.RedactMarkdown(d.report.Text())
 	for i := range v.Comments {
 		v.Comments[i].Body = finding.Masked(v.Comments[i].Body, r.env.Secrets.RedactMarkdown, r.key)
 	}
-	if s.left || s.again || len(s.hidden) > 0 || len(sentinel.Markers(text)) < inBody(round.Counted)+inBody(c.waived) {
+	if d.partial || len(sentinel.Markers(text)) < inBody(d.round.Counted)+d.waived {
 		// Next time all is looked at again: what had no room, or wasn't read, must not be forgotten.
 		v.Extra = append(v.Extra, sentinel.Field{Key: partialField, Value: "1"})
 	}
-	v.Body = sentinel.Body{Text: text, Usage: usageLine(*r.result.Usage, pull.Head)}
-	return v, nil
+	v.Body = sentinel.Body{Text: text, Usage: usageLine(*r.result.Usage, v.Head)}
+	return v
 }
 
 // patches tells whether the verdict, as things stand, edits the role's review

@@ -140,7 +140,7 @@ func CarryOut(ctx context.Context, forge Forge, cfg *escalation.Config, ask esca
 		r.Err = forge.RequestReview(ctx, cfg.Login)
 	case escalation.AskWait, escalation.AskNothing:
 	}
-	r.Unknown = errors.Is(r.Err, ErrUnknown)
+	r.Unknown, r.Failed = errors.Is(r.Err, ErrUnknown), errors.Is(r.Err, ErrFailed)
 	return r
 }
 

@@ -128,6 +128,10 @@ type Publisher interface {
 	Say(ctx context.Context, body string) (id int64, err error)
 }
 
+// ErrFailed says that the server itself failed at a write (500), and is over with it: what
+// there is of it now is all that will come of it.
+var ErrFailed = errors.New("the server failed at it")
+
 // ErrUnknown says that a write may or may not have happened.
 var ErrUnknown = errors.New("whether it happened is not known")
 

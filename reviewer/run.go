@@ -31,10 +31,12 @@ type run struct {
 	replied  *bool // see unheard
 	tokens   budget.Counter
 	because  string // of the verdict, for the log
-	doubt    string // see the function of that name
-	seen     *state // what was read last, as long as nothing that takes time came after it
-	ended    bool   // what keeps unread code from being merged is done, or isn't this run's
-	result   Result
+	// inBody makes the verdict with some inline comments in its text, see escalation.Config.
+	inBody func(moved []escalation.NewComment) escalation.Verdict
+	doubt  string // see the function of that name
+	seen   *state // what was read last, as long as nothing that takes time came after it
+	ended  bool   // what keeps unread code from being merged is done, or isn't this run's
+	result Result
 }
 
 // Review runs the role once: read, ask, decide, publish. The result is filled
@@ -240,6 +242,7 @@ func (r *run) config(st state, v escalation.Verdict) *escalation.Config {
 	cfg := config(r.set, st, r.key, r.nonce())
 	cfg.Handoff = r.handover
 	cfg.Role, cfg.Verdict, cfg.Advisory, cfg.Attach = r.set.Role, v, r.set.Advisory, r.set.Inline == InlineAttach
+	cfg.InBody = r.inBody
 	if cur, ok := st.log.Current(r.set.Role); ok && !v.Fresh && field(cur.Sentinel, settingsField) != noteSettings(r.set) {
 		// Otherwise the account's other runs would go by the settings that were.
 		cfg.Noted = r.noted()

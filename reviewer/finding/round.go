@@ -25,10 +25,10 @@ type Round struct {
 // All are the findings of the round, those that count first.
 func (r Round) All() []Finding { return slices.Concat(r.Counted, r.Resolved, r.Answered, r.Waived) }
 
-// KeepInBody moves the new findings into the body.
-func (r *Round) KeepInBody(reason string) {
+// KeepInBody moves the new findings for which that holds into the body.
+func (r *Round) KeepInBody(reason string, that func(Finding) bool) {
 	for i, f := range r.Counted {
-		if f.State == New && f.Where == Inline {
+		if f.State == New && f.Where == Inline && that(f) {
 			r.Counted[i].Where, r.Counted[i].Reason = InBody, reason
 		}
 	}

@@ -212,7 +212,7 @@ func TestCountedAreInOrderAndLinkedAtHead(t *testing.T) {
 			t.Errorf("%s, though nobody has had the time to do anything about it", f.standing())
 		}
 	}
-	r.KeepInBody("kept here")
+	r.KeepInBody("kept here", func(Finding) bool { return true })
 	for _, f := range r.Counted {
 		if kept := f.Where == InBody && f.Reason == "kept here"; kept != (f.State == New) {
 			t.Errorf("%+v", f)

@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ const diffContext = 3
 
 // textOf is the difference between two trees in git's form, with one hunk for each
 // file: from its first changed line to the last. A file that has gone and one that
-// has come with the same content are one that was renamed.
+// has come with the same content, or half of it at both ends, are one that was renamed.
 func textOf(from, to map[string]string) []byte {
 	var b strings.Builder
 	renamed := renames(from, to)
@@ -34,8 +35,8 @@ func textOf(from, to map[string]string) []byte {
 	return []byte(b.String())
 }
 
-// renames are the old names of files that were renamed without a change of content, as
-// git finds them: those of the same name in another folder first.
+// renames are the old names of files that were renamed: without a change of content as
+// git finds them, those of the same name in another folder first, and then with one.
 func renames(from, to map[string]string) map[string]string {
 	gone := map[string][]string{}
 	for _, name := range paths(from) {
@@ -59,7 +60,37 @@ func renames(from, to map[string]string) map[string]string {
 			}
 		}
 	}
+	for _, name := range paths(to) {
+		_, had := from[name]
+		if _, done := found[name]; had || done {
+			continue
+		}
+		for _, old := range paths(from) {
+			if _, stays := to[old]; !stays && similar(from[old], to[name]) >= 50 && !slices.Contains(slices.Collect(maps.Values(found)), old) {
+				found[name] = old
+				break
+			}
+		}
+	}
 	return found
+}
+
+// similar is how many percent of the longer text are the same lines at both ends; 0 for
+// what is no ordinary file.
+func similar(old, now string) int {
+	if strings.HasPrefix(old, special) || strings.HasPrefix(now, special) || old == "" {
+		return 0
+	}
+	was, is := strings.SplitAfter(old, "\n"), strings.SplitAfter(now, "\n")
+	same, head := 0, 0
+	for head < min(len(was), len(is)) && was[head] == is[head] {
+		same += len(was[head])
+		head++
+	}
+	for i := 1; i <= min(len(was), len(is))-head && was[len(was)-i] == is[len(is)-i]; i++ {
+		same += len(was[len(was)-i])
+	}
+	return 100 * same / max(len(old), len(now))
 }
 
 func renameDiff(b *strings.Builder, old, name string, from, to map[string]string) {
@@ -68,7 +99,15 @@ func renameDiff(b *strings.Builder, old, name string, from, to map[string]string
 	if is, _ := Plain(to[name]); is != was {
 		fmt.Fprintf(b, "old mode %06o\nnew mode %06o\n", was, is)
 	}
-	fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", quoted(old), quoted(name))
+	_, before := Plain(from[old])
+	_, after := Plain(to[name])
+	if before == after {
+		fmt.Fprintf(b, "similarity index 100%%\nrename from %s\nrename to %s\n", quoted(old), quoted(name))
+		return
+	}
+	fmt.Fprintf(b, "similarity index %d%%\nrename from %s\nrename to %s\n", similar(before, after), quoted(old), quoted(name))
+	fmt.Fprintf(b, "index %s..%s %06o\n--- %s\n+++ %s\n", idOf(before)[:7], idOf(after)[:7], regular, tabbed(quoted("a/"+old)), tabbed(quoted("b/"+name)))
+	hunk(b, strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n"))
 }
 
 func fileDiff(b *strings.Builder, path string, from, to map[string]string) {

@@ -36,7 +36,7 @@ func (v *View) explain(doing string, err error) error {
 		e.Err = fmt.Errorf("the server refuses it (422): %s", refusal.Message)
 		e.Next = "run the job again; if it happens again, report it with this line"
 	default:
-		e.Err = unknownError{fmt.Errorf("the server answered %d: %s", refusal.Status, refusal.Message)}
+		e.Err = failedError{unknownError{fmt.Errorf("the server answered %d: %s", refusal.Status, refusal.Message)}}
 		e.Next = "run the job again; if it happens again, the server's log says why"
 	}
 	return e
@@ -44,6 +44,12 @@ func (v *View) explain(doing string, err error) error {
 
 // changedNothing is what the adapter says of an entry that has no text to edit.
 const changedNothing = "the server changed nothing (204)"
+
+// failedError is an error with ErrFailed in its chain and not in its words.
+type failedError struct{ error }
+
+func (failedError) Is(target error) bool { return target == reviewer.ErrFailed }
+func (e failedError) Unwrap() error      { return e.error }
 
 // unknownError is an error with ErrUnknown in its chain and not in its words.
 type unknownError struct{ error }

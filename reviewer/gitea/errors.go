@@ -110,8 +110,17 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	if errors.Is(err, reviewer.ErrUnknown) {
 		e.Err = unknownError{e.Err}
 	}
+	if code == http.StatusInternalServerError {
+		e.Err = failedError{e.Err}
+	}
 	return e
 }
+
+// failedError is an error with ErrFailed in its chain and not in its words.
+type failedError struct{ error }
+
+func (failedError) Is(target error) bool { return target == reviewer.ErrFailed }
+func (e failedError) Unwrap() error      { return e.error }
 
 // passingError is an error with ErrUnavailable in its chain and not in its words.
 type passingError struct{ error }
