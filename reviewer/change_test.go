@@ -3,6 +3,7 @@ package reviewer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,16 @@ func (l lying) HeadRef(ctx context.Context) (string, error) {
 // After a push the server gives the old diff for some time. It isn't taken for the
 // head's, and the new one is waited for.
 func TestALateDiffIsWaitedFor(t *testing.T) {
+	for _, d := range forgetest.Dialects() {
+		for _, fork := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, fork %t", d.Name, fork), func(t *testing.T) {
+				waitForLateDiffs(t, forgetest.Options{Dialect: d, Fork: fork})
+			})
+		}
+	}
+}
+
+func waitForLateDiffs(t *testing.T, o forgetest.Options) {
 	for promise, late := range map[string]func(*forgetest.Forge){
 		"all at once":              func(f *forgetest.Forge) { f.EndPush() },
 		"the merge base last":      func(f *forgetest.Forge) { f.MoveRef() },
@@ -47,7 +58,7 @@ func TestALateDiffIsWaitedFor(t *testing.T) {
 		"and the diff for a while": nil,
 	} {
 		t.Run(promise, func(t *testing.T) {
-			s := newStory(t, forgetest.Options{})
+			s := newStory(t, o)
 			s.answer = honest
 			head := s.forge.BeginPush("author", map[string]string{"evil.go": "EVIL\n"})
 			pauses := 0

@@ -92,12 +92,23 @@ type ForgeFacts struct {
 	Branch Told[BranchFacts] // the base branch
 	Rules  Told[RuleFacts]   // of its protection, which administrators may see only
 
+	// Workflows are those of WorkflowFolders that the base branch has; asked of Forgejo only.
+	Workflows Told[[]string]
+
 	NoApprove bool // the settings publish no approval
 
 	// By ids that aren't there.
 	Resolve, Reply, Attach Reply
 	Tree, Contents         Reply
 }
+
+// Forgejo reports whether the server says that it is a Forgejo.
+func (f ForgeFacts) Forgejo() bool {
+	return f.Version.OK() && strings.Contains(f.Version.Value, "+gitea-")
+}
+
+// WorkflowFolders are where Forgejo looks for workflows. It reads the first that exists.
+var WorkflowFolders = []string{".forgejo/workflows", ".gitea/workflows", ".github/workflows"}
 
 // RepoFacts is what a repository is like for the account.
 type RepoFacts struct {

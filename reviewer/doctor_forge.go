@@ -39,13 +39,17 @@ func JudgeForge(f ForgeFacts, lock LockTrial) []Check {
 	checks = append(checks, f.scopes()...)
 	checks = append(checks, f.repository(), f.writeAccess(), f.official(), f.checks(), f.workflows(), f.approvals())
 	checks = append(checks, f.pull(), f.lock(lock))
-	return append(checks, f.conversations(), f.files())
+	checks = append(checks, f.conversations(), f.files())
+	if f.Forgejo() {
+		checks = append(checks, f.workflows())
+	}
+	return checks
 }
 
 func (f ForgeFacts) server() Check {
 	c := Check{"server", Failed, "", fixServer}
 	switch v := f.Version; {
-	case v.OK() && strings.Contains(v.Value, "+gitea-"):
+	case f.Forgejo():
 		version, _, _ := strings.Cut(v.Value, "+gitea-")
 		c.State, c.Found, c.Fix = Fine, "Forgejo "+version+" at "+f.Server, ""
 	case v.OK() && v.Value != "":
@@ -432,7 +436,7 @@ func (f ForgeFacts) conversations() Check {
 	for _, e := range []struct {
 		name  string
 		reply Reply
-	}{{"resolve", f.Resolve}, {"reply", f.Reply}, {"attach", f.Attach}} {
+	}{{"resolve", f.Resolve}, {"reply", f.reply()}, {"attach", f.Attach}} {
 		switch {
 		case e.reply.Absent:
 			can = append(can, e.name+": no")
@@ -452,6 +456,34 @@ func (f ForgeFacts) conversations() Check {
 	return c
 }
 
+// reply is how the server took a reply: by an endpoint for it, or for attaching.
+func (f ForgeFacts) reply() Reply {
+	if f.Reply.Absent {
+		return f.Attach
+	}
+	return f.Reply
+}
+
+// workflows judges which workflows Forgejo reads: those of one folder.
+func (f ForgeFacts) workflows() Check {
+	const name = "workflows"
+	w := f.Workflows
+	switch {
+	case !f.Branch.OK():
+		return unasked(name, "the base branch")
+	case !w.OK():
+		return Check{name, Warned, "which folders of workflows there are couldn't be read: " + w.Reply.String(), fixAgain}
+	case len(w.Value) == 0:
+		return Check{name, Fine, "the branch " + f.Branch.Value.Name + " has no folder of workflows", ""}
+	case len(w.Value) == 1:
+		return Check{name, Fine, "read from " + w.Value[0], ""}
+	}
+	return Check{
+		name, Warned, fmt.Sprintf("Forgejo reads %s only, and not %s", w.Value[0], strings.Join(w.Value[1:], " or ")),
+		"see that the workflow that reviews is in " + w.Value[0],
+	}
+}
+
 func (f ForgeFacts) files() Check {
 	const name = "files"
 	switch {
@@ -463,6 +495,8 @@ func (f ForgeFacts) files() Check {
 		return unasked(name, "a first commit")
 	case !f.Tree.OK():
 		return Check{name, Failed, "listing a commit's files: " + f.Tree.String(), fixAgain}
+	case !f.Contents.OK() && f.Forgejo():
+		return Check{name, Fine, "commits are listed; files are read one by one, as Forgejo gives one at a time", ""}
 	case !f.Contents.OK():
 		return Check{
 			name, Warned, "commits are listed; files are read one by one (no file-contents)",

@@ -25,6 +25,13 @@ func sound() ForgeFacts {
 	}
 }
 
+// forgejo makes the facts those of a Forgejo.
+func forgejo(f *ForgeFacts) {
+	absent := Reply{Status: 405, Absent: true}
+	f.Version.Value = "15.0.3+gitea-1.22.0"
+	f.Resolve, f.Reply, f.Contents = absent, absent, Reply{Status: 404, Absent: true}
+}
+
 func rowOf(t *testing.T, checks []Check, name string) Check {
 	t.Helper()
 	at := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
@@ -68,6 +75,24 @@ func TestJudgeForge(t *testing.T) {
 			}, "official", Fine,
 			"bot has an official verdict on #3", "",
 		},
+		"Forgejo, talk":  {forgejo, "conversations", Fine, "resolve: no, reply: yes, attach: yes; closed ones are marked", ""},
+		"Forgejo, files": {forgejo, "files", Fine, "one by one, as Forgejo", ""},
+		"one folder of workflows": {func(f *ForgeFacts) {
+			forgejo(f)
+			f.Workflows = Told[[]string]{Reply{Status: 200}, []string{".gitea/workflows"}}
+		}, "workflows", Fine, "read from .gitea/workflows", ""},
+		"a hidden folder of workflows": {
+			func(f *ForgeFacts) {
+				forgejo(f)
+				f.Workflows = Told[[]string]{Reply{Status: 200}, []string{".forgejo/workflows", ".gitea/workflows"}}
+			}, "workflows", Warned,
+			"Forgejo reads .forgejo/workflows only, and not .gitea/workflows", "the workflow that reviews is in .forgejo/workflows",
+		},
+		"no folder of workflows": {func(f *ForgeFacts) {
+			forgejo(f)
+			f.Workflows = Told[[]string]{Reply: Reply{Status: 200}}
+		}, "workflows", Fine, "has no folder of workflows", ""},
+		"folders of workflows that can't be read": {forgejo, "workflows", Warned, "couldn't be read: it wasn't asked", "run doctor again"},
 		"no checks": {
 			func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "required checks", Warned,
 			"a merge into main waits for no status check", "fail-on-block",

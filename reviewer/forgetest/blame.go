@@ -27,7 +27,7 @@ func (f *Forge) addTo(r *review, account int64, n reviewer.NewComment) error {
 	switch first := f.firstAt(r.id, c.path, c.line); {
 	case first != nil && c.line > 0:
 		c.commit = first.commit
-	case c.line > 0 && at == nil:
+	case c.line > 0 && !f.has(r.commit):
 		return errInternal
 	case c.line > 0:
 		lines := f.linesOf(at.sha, c.path)

@@ -75,14 +75,18 @@ func (f *Forge) commit(edits map[string]string, parents ...string) string {
 		fmt.Fprintf(h, "%q %q\n", path, files[path])
 	}
 	sha := hex.EncodeToString(h.Sum(nil))[:40]
-	if !f.has(sha) {
+	if f.find(sha) == nil {
 		f.forgotten = slices.DeleteFunc(slices.Clone(f.forgotten), func(old string) bool { return old == sha })
 		f.history = append(f.history, commit{sha, parents, files})
 	}
 	return sha
 }
 
-func (f *Forge) has(sha string) bool { return f.find(sha) != nil }
+// has reports whether the repository has the commit. That of a fork comes with the ref.
+func (f *Forge) has(sha string) bool {
+	foreign := f.site.fork && sha != f.ref && slices.ContainsFunc(f.pushes, func(p push) bool { return p.new == sha })
+	return f.find(sha) != nil && !foreign
+}
 
 func (f *Forge) find(sha string) *commit {
 	for i := range f.history {

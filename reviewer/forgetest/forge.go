@@ -43,6 +43,7 @@ type site struct {
 	author int64
 
 	dialect Dialect
+	fork    bool
 	page    int
 }
 
@@ -111,7 +112,7 @@ func New(o Options) *Forge {
 	f := &Forge{
 		users: slices.Clone(o.Accounts), now: o.Now.Unix(), title: o.Title, body: o.Body,
 	}
-	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, dialect: o.Dialect, page: o.Page}
+	f.site = &site{url: o.URL, repo: o.Repo, number: o.Number, author: f.user(o.Author).ID, dialect: o.Dialect, fork: o.Fork, page: o.Page}
 	f.Protect(o.Protection)
 	f.base = f.commit(o.Base)
 	f.baseBranch, f.main, f.mergeBase = mainBranch, f.base, f.base

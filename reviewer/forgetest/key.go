@@ -19,7 +19,7 @@ func (f *Forge) Key() string {
 func (f *Forge) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pull %q %q closed=%t base=%s %s main=%s mergebase=%s head=%s ref=%s\n", f.title, f.body, f.closed, f.baseBranch, f.base, f.main, f.mergeBase, f.head, f.ref)
-	fmt.Fprintf(&b, "server %+v\n", f.site.dialect)
+	fmt.Fprintf(&b, "server %+v fork=%t\n", f.site.dialect, f.site.fork)
 	for _, sha := range f.forgotten {
 		fmt.Fprintf(&b, "forgotten %s\n", sha)
 	}

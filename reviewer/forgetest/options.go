@@ -63,6 +63,7 @@ type Options struct {
 	Number     int64             // of the pull request; 0: 1
 	Page       int               // places on a page of the timeline; 0: 50
 	Dialect    Dialect           // zero: Gitea126
+	Fork       bool              // the pull request is a fork's: its commits are there once the ref has moved
 }
 
 // Gone as a file's text means that there is no such file.

@@ -56,6 +56,7 @@ type Client struct {
 
 	batchTime time.Duration // see the constant
 	oneByOne  atomic.Bool   // several files in one request is what the server can't
+	several   atomic.Bool   // it can
 	attaches  atomic.Bool   // a reply has been made by attaching it to a review
 }
 

@@ -55,7 +55,12 @@ func (c *Client) Files(ctx context.Context, paths []string, commit string) (map[
 	found := &found{ids: ids, files: map[string][]byte{}, kept: &c.kept}
 	found.recall()
 	batches := pool.New().WithContext(ctx).WithMaxGoroutines(atOnce)
-	for _, batch := range split(found.missing()) {
+	wanted := split(found.missing())
+	if len(wanted) > 1 && !c.several.Load() { // the others only if the server can
+		c.batch(ctx, wanted[0], commit, found)
+		wanted = wanted[1:]
+	}
+	for _, batch := range wanted {
 		batches.Go(func(ctx context.Context) error { c.batch(ctx, batch, commit, found); return nil })
 	}
 	_ = batches.Wait() // what they didn't find is read below
@@ -166,6 +171,7 @@ func (c *Client) batch(ctx context.Context, paths []string, commit string, found
 			c.oneByOne.Store(true)
 			return
 		}
+		c.several.Store(true)
 		if len(list) == 0 {
 			return // the first one is too long by itself
 		}

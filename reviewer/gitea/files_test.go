@@ -309,6 +309,7 @@ func TestFiles(t *testing.T) {
 		"an answer that would be too long":                 {store{files: texts(6), maxBytes: 13}, counts{"trees": 1, "file-contents": 3}, ""},
 		"a file that makes the answer too long":            {store{files: texts(6), maxBytes: 5}, counts{"trees": 1, "file-contents": 1, "blobs": 6}, ""},
 		"no such endpoint: Forgejo":                        {store{files: texts(9), several: 404}, counts{"trees": 1, "file-contents": 1, "blobs": 9}, ""},
+		"Forgejo, asked once":                              {store{files: texts(150), several: 404}, counts{"trees": 1, "file-contents": 1, "blobs": 150}, ""},
 		"no such method":                                   {store{files: texts(9), several: 405}, counts{"trees": 1, "file-contents": 1, "blobs": 9}, ""},
 		"an address that is too long":                      {store{files: texts(9), several: 414}, counts{"trees": 1, "file-contents": 1, "blobs": 9}, ""},
 		"a server that fails at several isn't asked again": {store{files: texts(9), several: 500}, counts{"trees": 1, "file-contents": 1, "blobs": 9}, ""},

@@ -52,6 +52,7 @@ func (c *Client) Examine(ctx context.Context) (reviewer.ForgeFacts, error) {
 	c.examineScopes(ctx, &f)
 	if f.Repository.OK() {
 		c.examineBase(ctx, &f)
+		c.examineWorkflows(ctx, &f)
 		c.examineEndpoints(ctx, &f)
 	}
 	return f, ctx.Err()
@@ -148,6 +149,27 @@ func (c *Client) examineBase(ctx context.Context, f *reviewer.ForgeFacts) {
 		return
 	}
 	f.Rules = c.examineRules(ctx, is.Rule)
+}
+
+// examineWorkflows looks which folders of workflows the base branch has, where only one
+// of them is read.
+func (c *Client) examineWorkflows(ctx context.Context, f *reviewer.ForgeFacts) {
+	if !f.Forgejo() || !f.Branch.OK() {
+		return
+	}
+	for _, folder := range reviewer.WorkflowFolders {
+		reply := c.ask(ctx, question{
+			path: c.path("/contents/%s", folder), query: url.Values{"ref": {f.Branch.Value.Name}}, into: new([]any),
+		})
+		switch {
+		case reply.OK():
+			f.Workflows.Value = append(f.Workflows.Value, folder)
+		case reply.Status != http.StatusNotFound:
+			f.Workflows.Reply = reply
+			return
+		}
+	}
+	f.Workflows.Reply = reviewer.Reply{Status: http.StatusOK}
 }
 
 // examineRules reads the protection of that name.

@@ -72,6 +72,40 @@ func TestExamineSendsNothingThatChangesAnything(t *testing.T) {
 	}
 }
 
+// Forgejo reads one folder of workflows, so it is asked which there are.
+func TestExamineTheFoldersOfWorkflows(t *testing.T) {
+	for promise, tt := range map[string]struct {
+		version string
+		has     []string
+		failing string
+		want    reviewer.Told[[]string]
+	}{
+		"two":      {"15.0.3+gitea-1.22.0", []string{".forgejo", ".gitea"}, "", told(200, ".forgejo/workflows", ".gitea/workflows")},
+		"none":     {"15.0.3+gitea-1.22.0", nil, "", told(200)},
+		"no word":  {"15.0.3+gitea-1.22.0", []string{".forgejo"}, ".gitea", told(502, ".forgejo/workflows")},
+		"on Gitea": {"1.26.0", []string{".forgejo", ".gitea"}, "", reviewer.Told[[]string]{}},
+	} {
+		answers := site{
+			"/api/v1/version": status(http.StatusOK, fmt.Sprintf(`{"version":%q}`, tt.version)), shop: status(http.StatusOK, `{"default_branch":"main"}`),
+			shop + "/branches/main": status(http.StatusOK, `{}`), shop + "/pulls/42": status(http.StatusOK, `{"base":{"ref":"main"}}`),
+		}
+		for _, folder := range tt.has {
+			answers[shop+"/contents/"+folder+"/workflows"] = status(http.StatusOK, `[]`)
+		}
+		if tt.failing != "" {
+			answers[shop+"/contents/"+tt.failing+"/workflows"] = status(http.StatusBadGateway, "")
+		}
+		got, err := newFake(t, answers.ServeHTTP).client().Examine(t.Context())
+		if d := cmp.Diff(tt.want, got.Workflows); d != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", promise, err, d)
+		}
+	}
+}
+
+func told(status int, folders ...string) reviewer.Told[[]string] {
+	return reviewer.Told[[]string]{Reply: reviewer.Reply{Status: status}, Value: folders}
+}
+
 // How answers are told apart; those of Gitea 1.26.0 where there is one.
 func TestReplies(t *testing.T) {
 	for promise, tt := range map[string]struct {
