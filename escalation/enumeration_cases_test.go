@@ -51,7 +51,7 @@ func startingLogs(roles []string, n int) [][]record {
 
 // start is a world with a starting log and a job for each role.
 func start(sc scenario, log []record) *world {
-	forge := forgetest.New(forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+	forge := forgetest.New(forgetest.Options{Dialect: sc.dialect, Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
 	view := forge.As("bot")
 	pull, _ := view.Pull(context.Background())
 	for i, r := range log {
@@ -140,6 +140,8 @@ type family struct {
 	fails    bool
 	hidden   bool
 	ticks    bool
+	dialect  forgetest.Dialect
+	stumbles bool
 	fault    fault
 }
 
@@ -158,7 +160,7 @@ func enumerate(f family) (states, ends int, bad string) {
 			}
 			sc := scenario{
 				roles: f.roles, finds: finds, act: f.act, lockless: f.lockless, crashes: f.crashes, forGood: f.forGood,
-				hidden: f.hidden, ticks: f.ticks, fault: f.fault,
+				hidden: f.hidden, ticks: f.ticks, dialect: f.dialect, stumbles: f.stumbles, fault: f.fault,
 			}
 			name := fmt.Sprint(finds)
 			byScenario[name] = append(byScenario[name], task{sc, log})
@@ -270,6 +272,11 @@ func families() []family {
 		{name: "two roles, a dismissal that a timeline lacks", roles: two, records: acted, act: dismissal, hidden: true},
 		{name: "two roles, a dismissal that is taken back", roles: two, records: acted, act: undoing},
 		{name: "two roles, another base branch", roles: two, records: acted, act: retarget},
+		{name: "Forgejo, two roles, a crash", roles: two, records: acted, act: noAct, crashes: 1, dialect: forgetest.Forgejo17},
+		{name: "Forgejo, two roles, a re-request", roles: two, records: acted, act: rerequest, dialect: forgetest.Forgejo17},
+		{name: "Forgejo, two roles that may fail, a request and its removal", roles: two, records: acted - 1, act: changing, fails: true, dialect: forgetest.Forgejo17},
+		{name: "Forgejo fails over a comment", roles: two, records: acted, act: noAct, dialect: forgetest.Forgejo17, stumbles: true},
+		{name: "Forgejo fails over a comment, a crash", roles: two, records: acted - 1, act: noAct, crashes: 1, dialect: forgetest.Forgejo17, stumbles: true},
 		{name: "two roles, a crash, seconds pass", roles: two, records: acted, act: noAct, crashes: 1, ticks: true},
 	}
 }

@@ -93,6 +93,8 @@ type scenario struct {
 	forGood  bool // a job that dies is not run again; reconcile is, at the end
 	hidden   bool // the ordinary reading of the timeline lacks requests and dismissals
 	ticks    bool // a second passes with every write
+	dialect  forgetest.Dialect
+	stumbles bool // the server fails over one of the first role's two comments
 	fault    fault
 }
 
@@ -507,6 +509,12 @@ func (e *enumerator) begin(w *world, j *job) {
 			Role: j.role, ID: "00000001", Head: pull.Head, Key: "0a", Version: 1,
 		}.String()}}
 	}
+	if j.role == "a" && e.sc.stumbles {
+		v.Comments = append(v.Comments, escalation.NewComment{Path: "a.go", OldLine: 1, Body: "text\n\n" + sentinel.Marker{
+			Role: j.role, ID: "00000002", Head: pull.Head, Key: "0b", Version: 1,
+		}.String()})
+	}
+	fresh := v
 	cur, ok := log.Current(j.role)
 	answered := ok && cur.Head() == pull.Head && cur.Sentinel.Against == pull.Against() && cur.Sentinel.Q == q && !log.AskedAgain(cur)
 	if answered {
@@ -516,6 +524,12 @@ func (e *enumerator) begin(w *world, j *job) {
 	j.cfg = &escalation.Config{
 		Account: account.ID, Login: account.Login, Author: pull.Author.ID, URL: pull.URL, Against: pull.Against(), Key: newKey(),
 		Nonce: fmt.Sprint(j.role, j.run), Role: j.role, Verdict: v, Seen: log, Lock: "rocket",
+		InBody: func(moved []escalation.NewComment) escalation.Verdict {
+			v := fresh
+			v.Comments = slices.DeleteFunc(slices.Clone(v.Comments), func(c escalation.NewComment) bool { return slices.Contains(moved, c) })
+			v.Body.Text += fmt.Sprintf(", %d in the text", len(moved))
+			return v
+		},
 	}
 	if v.Own == sentinel.None && !answered {
 		// It fails, finds a draft, or ends without a verdict for any other cause.
@@ -810,6 +824,9 @@ func (e *enumerator) check(w *world) string {
 	}
 	if len(log.Pending()) > 0 && !failed {
 		return "a pending review is left"
+	}
+	if e.sc.stumbles && e.sc.crashes == 0 && slices.ContainsFunc(log.Rows, func(r escalation.Row) bool { return strings.Contains(r.Body, "had left") }) {
+		return "a job takes its own leftover for a dead job's"
 	}
 	for _, j := range w.jobs {
 		if j.failed != nil || j.head != head || j.own == sentinel.None || !slices.Contains([]escalation.Outcome{escalation.Posted, escalation.Patched, escalation.Reposted, escalation.Skipped}, j.outcome) {

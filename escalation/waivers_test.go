@@ -184,6 +184,7 @@ func TestEveryPostNotesWhatWasTakenBack(t *testing.T) {
 	block := review("a", changes, changes, h1, open(a1))
 	official := func(f *forge, r *Row) { r.Official, r.Dismissed = true, false }
 	approval := func(f *forge) { official(f, &f.rows[0]) }
+	begun := func(f *forge) { f.post(me, RowPending, h1, "").Comments = 1 }
 	retired := func(f *forge) { f.edit(2, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.State = sentinel.Retired }) }
 	for promise, tt := range map[string]struct {
 		log  *forge
@@ -195,7 +196,7 @@ func TestEveryPostNotesWhatWasTakenBack(t *testing.T) {
 		"findings of a verdict": {history(review(sec, comment, comment, h2), block),
 			Config{Role: sec, Verdict: says(comment, h1, NewComment{Path: "a.go"}), Advisory: true}, []sentinel.Kind{sentinel.KindFindings}},
 		"a hold": {history(review(sec, approved, approved, h2), block, approval, retired), Config{Rest: true}, []sentinel.Kind{sentinel.KindHold}},
-		"a leftover": {history(block, by(me, RowPending, "")), Config{Role: sec, Verdict: says(approved, h1)},
+		"a leftover": {history(block, begun), Config{Role: sec, Verdict: says(approved, h1)},
 			[]sentinel.Kind{sentinel.KindOrphan, sentinel.KindVerdict}},
 	} {
 		f := tt.log

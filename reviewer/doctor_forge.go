@@ -41,7 +41,7 @@ func JudgeForge(f ForgeFacts, lock LockTrial) []Check {
 	checks = append(checks, f.pull(), f.lock(lock))
 	checks = append(checks, f.conversations(), f.files())
 	if f.Forgejo() {
-		checks = append(checks, f.workflows())
+		checks = append(checks, f.folder())
 	}
 	return checks
 }
@@ -292,7 +292,7 @@ func (f ForgeFacts) workflows() Check {
 		return unasked(name, "a required check")
 	}
 	folders := []string{".gitea/**"}
-	if strings.Contains(f.Version.Value, "+gitea-") {
+	if f.Forgejo() {
 		folders = append(folders, ".forgejo/**")
 	}
 	const pushers = "; who may push can set a check all the same"
@@ -464,9 +464,9 @@ func (f ForgeFacts) reply() Reply {
 	return f.Reply
 }
 
-// workflows judges which workflows Forgejo reads: those of one folder.
-func (f ForgeFacts) workflows() Check {
-	const name = "workflows"
+// folder judges which workflows Forgejo reads: those of one folder.
+func (f ForgeFacts) folder() Check {
+	const name = "workflow folder"
 	w := f.Workflows
 	switch {
 	case !f.Branch.OK():

@@ -80,19 +80,19 @@ func TestJudgeForge(t *testing.T) {
 		"one folder of workflows": {func(f *ForgeFacts) {
 			forgejo(f)
 			f.Workflows = Told[[]string]{Reply{Status: 200}, []string{".gitea/workflows"}}
-		}, "workflows", Fine, "read from .gitea/workflows", ""},
+		}, "workflow folder", Fine, "read from .gitea/workflows", ""},
 		"a hidden folder of workflows": {
 			func(f *ForgeFacts) {
 				forgejo(f)
 				f.Workflows = Told[[]string]{Reply{Status: 200}, []string{".forgejo/workflows", ".gitea/workflows"}}
-			}, "workflows", Warned,
+			}, "workflow folder", Warned,
 			"Forgejo reads .forgejo/workflows only, and not .gitea/workflows", "the workflow that reviews is in .forgejo/workflows",
 		},
 		"no folder of workflows": {func(f *ForgeFacts) {
 			forgejo(f)
 			f.Workflows = Told[[]string]{Reply: Reply{Status: 200}}
-		}, "workflows", Fine, "has no folder of workflows", ""},
-		"folders of workflows that can't be read": {forgejo, "workflows", Warned, "couldn't be read: it wasn't asked", "run doctor again"},
+		}, "workflow folder", Fine, "has no folder of workflows", ""},
+		"folders of workflows that can't be read": {forgejo, "workflow folder", Warned, "couldn't be read: it wasn't asked", "run doctor again"},
 		"no checks": {
 			func(f *ForgeFacts) { f.Branch.Value.Checks = nil }, "required checks", Warned,
 			"a merge into main waits for no status check", "fail-on-block",
