@@ -472,7 +472,7 @@ func (f ForgeFacts) folder() Check {
 	case !f.Branch.OK():
 		return unasked(name, "the base branch")
 	case !w.OK():
-		return Check{name, Warned, "which folders of workflows there are couldn't be read: " + w.Reply.String(), fixAgain}
+		return Check{name, Warned, "which folders of workflows there are couldn't be read: " + w.String(), fixAgain}
 	case len(w.Value) == 0:
 		return Check{name, Fine, "the branch " + f.Branch.Value.Name + " has no folder of workflows", ""}
 	case len(w.Value) == 1:
