@@ -118,7 +118,7 @@ func (s *settling) settle(ctx context.Context, c thread.Case, item *SettledItem)
 		return err
 	}
 	c.Checks = s.out.Checks
-	if item.Resolve = thread.Decide(c).Resolve; item.Resolve.Status != thread.Due {
+	if item.Resolve = c.Resolution(item.Reply.Step); item.Resolve.Status != thread.Due {
 		return nil
 	}
 	return s.resolve(ctx, c, item)

@@ -145,8 +145,8 @@ func (w *watched) wrote() []string {
 	return list
 }
 
-// On a real Gitea 1.26: conversations are resolved, and replies are reported as
-// what the server can't.
+// On a real Gitea 1.26: replies are reported as what the server can't, and nothing is
+// resolved without one; as comments of the pull request they do.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	s := newSettlement(t, 7)
@@ -186,8 +186,8 @@ func TestSettle(t *testing.T) {
 	s.status(t, "ci/test", "success")
 	for _, flags := range [][]string{{}, {"--dry-run"}, {"--apply", "--dry-run"}, {"--apply-replies", "--apply-resolutions", "--dry-run"}} {
 		r, _ := j.settled(t, 0, append(args, flags...)...)
-		wantOutcomes(t, r, "unsupported reply_unsupported / planned", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
-			"unsupported reply_unsupported / blocked invalid_not_allowed", "unsupported reply_unsupported / planned", "already already_resolved / already already_resolved",
+		wantOutcomes(t, r, "unsupported reply_unsupported / unsupported no_claim", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
+			"unsupported reply_unsupported / blocked invalid_not_allowed", "unsupported reply_unsupported / unsupported no_claim", "already already_resolved / already already_resolved",
 			"blocked commit_not_in_head / blocked commit_not_in_head")
 		if w := proxy.wrote(); w != nil {
 			t.Errorf("%q writes %q", flags, w)
@@ -203,15 +203,26 @@ func TestSettle(t *testing.T) {
 
 	// Replies alone: nothing that this server can do.
 	r, _ := j.settled(t, 0, append(args, "--apply-replies")...)
-	if w := proxy.wrote(); w != nil || r.Items[0].Resolve.Status != thread.Planned {
+	if w := proxy.wrote(); w != nil || r.Items[0].Resolve.Status != thread.Unsupported {
 		t.Errorf("it writes %q: %+v", w, outcomes(r))
 	}
 
-	r, _ = j.settled(t, 0, append(args, "--apply", "--allow-invalid-resolution")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / done", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
-		"unsupported reply_unsupported / done", "unsupported reply_unsupported / done", "already already_resolved / already already_resolved",
+	// Nor is anything resolved of which nobody would know by whom and why.
+	args = append(args, "--apply", "--allow-invalid-resolution")
+	r, _ = j.settled(t, 0, args...)
+	wantOutcomes(t, r, "unsupported reply_unsupported / unsupported no_claim", "unsupported reply_unsupported / blocked no_commit", "none needs_human / none needs_human",
+		"unsupported reply_unsupported / unsupported no_claim", "unsupported reply_unsupported / unsupported no_claim", "already already_resolved / already already_resolved",
 		"blocked commit_not_in_head / blocked commit_not_in_head")
-	if w := proxy.wrote(); !slices.Equal(w, []string{"POST resolve", "POST resolve", "POST resolve"}) {
+	if w := proxy.wrote(); w != nil {
+		t.Errorf("it writes %q", w)
+	}
+	args = append(args, "--reply-as-comment")
+	r, _ = j.settled(t, 0, args...)
+	wantOutcomes(t, r, "done as_comment / done", "done as_comment / blocked no_commit", "none needs_human / none needs_human",
+		"done as_comment / done", "done as_comment / done", "already already_resolved / already already_resolved",
+		"blocked commit_not_in_head / blocked commit_not_in_head")
+	w := slices.DeleteFunc(proxy.wrote(), func(w string) bool { return strings.HasPrefix(w, "PATCH ") }) // notes that it is closed
+	if want := []string{"POST comments", "POST resolve", "POST comments", "POST comments", "POST resolve", "POST comments", "POST resolve"}; !slices.Equal(w, want) {
 		t.Errorf("it writes %q", w)
 	}
 	for i, want := range []string{s.author.Name, "", "", s.author.Name, s.author.Name, s.author.Name, ""} {
@@ -221,7 +232,7 @@ func TestSettle(t *testing.T) {
 	}
 
 	// Once more: there is nothing to do.
-	r, _ = j.settled(t, 0, append(args, "--apply", "--allow-invalid-resolution")...)
+	r, _ = j.settled(t, 0, args...)
 	if w := proxy.wrote(); w != nil || r.Items[0].Resolve != (thread.Step{Status: thread.Already, Reason: thread.AlreadyResolved}) {
 		t.Errorf("it writes %q: %q", w, outcomes(r))
 	}
@@ -569,9 +580,11 @@ func TestSettleConfiguration(t *testing.T) {
 		t.Errorf("%s", r.Items[1].Reply.Text)
 	}
 	r, _ = j.settled(t, 0, args...)
-	wantOutcomes(t, r, "planned as_comment / blocked not_configured", "planned as_comment / done")
+	wantOutcomes(t, r, "planned as_comment / blocked not_configured", "planned as_comment / blocked no_claim")
+	r, _ = j.settled(t, 0, append(args, "--apply-replies")...)
+	wantOutcomes(t, r, "done as_comment / blocked not_configured", "done as_comment / done")
 	r, _ = j.settled(t, 0, append(args, "--auto-resolve", "stale")...)
-	wantOutcomes(t, r, "planned as_comment / done", "already already_resolved / already already_resolved")
+	wantOutcomes(t, r, "already already_replied / done", "already already_resolved / already already_resolved")
 }
 
 // A payload that doesn't fit is refused before anything is done. Whether a stranger
@@ -637,8 +650,8 @@ func TestSettleRejects(t *testing.T) {
 	if l := j.list(t, 0, "--include-outdated"); l.Threads[0].CanResolve != nil || l.Threads[0].CanReply == nil || *l.Threads[0].CanReply {
 		t.Errorf("%+v", l.Threads[0])
 	}
-	r, e := j.settled(t, 1, append(s.payload(t, s.item(0), s.item(1)), "--apply")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / failed", "unsupported reply_unsupported / failed")
+	r, e := j.settled(t, 1, append(s.payload(t, s.item(0), s.item(1)), "--apply", "--reply-as-comment")...)
+	wantOutcomes(t, r, "done as_comment / failed", "done as_comment / failed")
 	if line := e.errorLine(t); !strings.Contains(line, "conversation "+s.ids[0].String()+": ") || !strings.Contains(line, "(and so 1 item more)") {
 		t.Error(line)
 	}
@@ -650,7 +663,9 @@ func TestSettleRejects(t *testing.T) {
 		return nil
 	})
 	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / done")
+	wantOutcomes(t, r, "unsupported reply_unsupported / unsupported no_claim")
+	r, _ = hidden.settled(t, 0, append(s.payload(t, s.item(0)), "--apply", "--reply-as-comment")...)
+	wantOutcomes(t, r, "done as_comment / done")
 }
 
 // What a person has to decide is left to a person, whatever the payload says; a triage
@@ -712,8 +727,8 @@ func TestSettleHoldsBack(t *testing.T) {
 	r, _ = j.settled(t, 0, detached...)
 	wantOutcomes(t, r, "unsupported reply_unsupported / blocked checks_missing")
 	s.status(t, "ci", "success")
-	r, _ = j.settled(t, 0, append(detached, "--dry-run")...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / planned")
+	r, _ = j.settled(t, 0, append(detached, "--dry-run", "--reply-as-comment")...)
+	wantOutcomes(t, r, "planned as_comment / planned")
 
 	configured("settle:\n  enabled: false\n")
 	if e := j.run(t, detached...); e.status != 2 || !strings.HasSuffix(e.errorLine(t), "settle is turned off for this repository — .review-bot.yaml:2 says enabled: false; answer and resolve on the pull request's page") {
@@ -721,8 +736,8 @@ func TestSettleHoldsBack(t *testing.T) {
 	}
 	s.status(t, "ci", "failure")
 	configured("settle:\n  require_checks: false\n")
-	r, _ = j.settled(t, 0, detached...)
-	wantOutcomes(t, r, "unsupported reply_unsupported / done")
+	r, _ = j.settled(t, 0, append(detached, "--reply-as-comment")...)
+	wantOutcomes(t, r, "done as_comment / done")
 	if r.Phase != thread.InTriage || r.Checks != "" {
 		t.Errorf("phase %s, checks %q", r.Phase, r.Checks)
 	}

@@ -94,6 +94,7 @@ const (
 	NoRight            Reason = "no_right"
 	ReplyUnsupported   Reason = "reply_unsupported"
 	ResolveUnsupported Reason = "resolve_unsupported"
+	NoClaim            Reason = "no_claim"
 	AsComment          Reason = "as_comment"
 	Changed            Reason = "conversation_changed"
 	HeadMoved          Reason = "head_moved"
@@ -129,6 +130,7 @@ var reasonTexts = map[Reason]string{
 	NoRight:            "the account may not resolve here",
 	ReplyUnsupported:   "the server's API can't reply (Gitea can since 1.27) — --reply-as-comment quotes under the pull request instead",
 	ResolveUnsupported: "the server's API can't resolve (Gitea can since 1.26)",
+	NoClaim:            "no reply on the server would say why it was resolved, and so it would count as waived by hand — see the reply",
 	AsComment:          "as a comment of the pull request",
 	Changed:            "the conversation went on meanwhile — run again",
 	HeadMoved:          "the head moved meanwhile — run again",
@@ -154,7 +156,8 @@ type Decision struct {
 // reply, and whether it is closed. A reply doesn't wait for what only the
 // resolution lacks. What isn't known of the server is tried.
 func Decide(c Case) Decision {
-	return Decision{Reply: c.reply(), Resolve: c.resolve()}
+	reply := c.reply()
+	return Decision{Reply: reply, Resolve: c.Resolution(reply)}
 }
 
 func (c Case) reply() Step {
@@ -216,7 +219,8 @@ func (c Case) evidence() Reason {
 	return NoReason
 }
 
-func (c Case) resolve() Step {
+// Resolution says whether the conversation is closed once that has come of the reply.
+func (c Case) Resolution(reply Step) Step {
 	switch {
 	case c.Item.Classification == NeedsHuman:
 		return Step{NotAsked, NeedsAHuman}
@@ -236,10 +240,28 @@ func (c Case) resolve() Step {
 	if can := c.Thread.CanResolve; can != nil && !*can {
 		return Step{Withheld, NoRight}
 	}
-	if c.Rules.ApplyResolutions {
+	switch {
+	case !c.claims(reply) && reply.Status == Unsupported:
+		return Step{Unsupported, NoClaim}
+	case !c.claims(reply):
+		return Step{Withheld, NoClaim}
+	case c.Rules.ApplyResolutions:
 		return Step{Status: Due}
 	}
 	return Step{Status: Planned}
+}
+
+// claims reports whether a reply of the account is on the server when the conversation
+// is closed. By its mark a review knows that nobody has waived what it found.
+func (c Case) claims(reply Step) bool {
+	switch reply.Status {
+	case Due, Done:
+		return true
+	case Planned:
+		return c.Said.Comment != 0 || !c.Rules.ApplyResolutions
+	default:
+		return c.Said.Comment != 0
+	}
 }
 
 // people is what people have against closing: those who spoke, and those who made

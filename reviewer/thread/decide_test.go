@@ -69,22 +69,25 @@ func TestDecide(t *testing.T) {
 		"not requested":             {answered, func(c *Case) { c.Item.ResolveRequested = false }, due, Step{NotAsked, NotRequested}},
 		"preview":                   {answered, func(c *Case) { c.Rules.ApplyReplies, c.Rules.ApplyResolutions = false, false }, planned, planned},
 		"replies only":              {answered, func(c *Case) { c.Rules.ApplyResolutions = false }, due, planned},
-		"resolutions only":          {answered, func(c *Case) { c.Rules.ApplyReplies = false }, planned, due},
+		"resolutions only":          {answered, func(c *Case) { c.Rules.ApplyReplies = false }, planned, withheld(NoClaim)},
+		"resolutions only, replied before": {
+			answered, func(c *Case) { c.Rules.ApplyReplies, c.Said = false, replied("other words", 2, false) }, planned, due,
+		},
 
 		// Evidence.
-		"no fix summary":                 {[]Classification{Valid}, func(c *Case) { c.Item.FixSummary = " \n" }, withheld(NoFixSummary), due},
+		"no fix summary":                 {[]Classification{Valid}, func(c *Case) { c.Item.FixSummary = " \n" }, withheld(NoFixSummary), withheld(NoClaim)},
 		"no fix summary, other evidence": {[]Classification{Stale, AlreadyFixed}, func(c *Case) { c.Item.FixSummary = "" }, due, due},
 		"no evidence, outdated": {
 			[]Classification{Stale}, func(c *Case) { c.Item.FixSummary, c.Item.CommitSHA, c.Item.ReplyBody, c.Commit = "", "", "", NotNamed },
-			withheld(NoEvidence), due,
+			withheld(NoEvidence), withheld(NoClaim),
 		},
 		"no evidence": {
 			[]Classification{AlreadyFixed}, func(c *Case) { c.Item.FixSummary, c.Item.CommitSHA, c.Item.ReplyBody, c.Commit = "", "", "", NotNamed },
-			withheld(NoEvidence), due,
+			withheld(NoEvidence), withheld(NoClaim),
 		},
 		"no verification":                  {fixers, func(c *Case) { c.Item.Verification = nil }, withheld(NoVerification), withheld(NoVerification)},
 		"no verification of what is wrong": {[]Classification{Invalid}, func(c *Case) { c.Item.Verification = nil }, due, due},
-		"an empty reply":                   {answered, func(c *Case) { c.Text = "\n" }, withheld(NoText), due},
+		"an empty reply":                   {answered, func(c *Case) { c.Text = "\n" }, withheld(NoText), withheld(NoClaim)},
 		"no rationale":                     {[]Classification{Invalid}, func(c *Case) { c.Item.ReplyBody = "" }, withheld(NoRationale), withheld(NoRationale)},
 		"a person's rationale":             {[]Classification{Invalid}, func(c *Case) { c.Item.ReplyBody, c.Item.HumanDecision = "", "keep it" }, due, due},
 		"no commit":                        {[]Classification{Valid}, func(c *Case) { c.Item.CommitSHA, c.Commit = "", NotNamed }, due, withheld(NoCommit)},
@@ -138,7 +141,11 @@ func TestDecide(t *testing.T) {
 		},
 
 		// Server and account.
-		"the server can't reply":                 {answered, func(c *Case) { c.Thread.CanReply = &no }, Step{Unsupported, ReplyUnsupported}, due},
+		"the server can't reply":                 {answered, func(c *Case) { c.Thread.CanReply = &no }, Step{Unsupported, ReplyUnsupported}, Step{Unsupported, NoClaim}},
+		"the server can't reply, replied before": {
+			answered, func(c *Case) { c.Thread.CanReply, c.Said = &no, replied("other words", 2, false) },
+			Step{Unsupported, ReplyUnsupported}, due,
+		},
 		"the server can't, quoted":               {answered, func(c *Case) { c.Thread.CanReply, c.Rules.ReplyAsComment = &no, true }, Step{Due, AsComment}, due},
 		"the server can, and quoting is allowed": {answered, func(c *Case) { c.Rules.ReplyAsComment = true }, due, due},
 		"the server can't resolve": {
@@ -251,6 +258,7 @@ func forbidden(c Case, d Decision) string {
 			(i.Classification == Stale || i.Classification == AlreadyFixed) && (!slices.Contains(c.Rules.AutoResolve, i.Classification) || len(i.Verification) == 0),
 			i.Classification == Stale && !c.Thread.Outdated && i.FixSummary+i.ReplyBody+i.HumanDecision == "",
 			c.Judgement != nil && (!c.Judgement.CanResolveAfterChecks || c.Judgement.RequiresHumanDecision),
+			!acts(d.Reply), // and nothing was said before
 		); p != "" {
 			return p
 		}
