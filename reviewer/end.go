@@ -18,8 +18,9 @@ func (r *run) end(ctx context.Context, failed error) error {
 		return failed
 	}
 	if ctx.Err() != nil {
-		// The process is to be gone soon: what can be done at once is done.
-		hurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace/4)
+		// The process is to be gone soon: what can be done at once is done, also where a publication
+		// was stopped, which releases the lock first.
+		hurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace/2)
 		defer cancel()
 		ctx = hurried
 	}

@@ -273,3 +273,51 @@ func TestWhatAPersonEditedStaysEdited(t *testing.T) {
 		t.Errorf("not superseded:\n%s", before[1])
 	}
 }
+
+// A run that is told to stop, whatever it is doing, still takes back what would let the
+// head be merged that it doesn't approve, and tries so once.
+func TestAStoppedRunLeavesNothingUnreadApproved(t *testing.T) {
+	bad := says{answer: prompts.Answer{Summary: "Bad.", Findings: []prompts.Finding{{
+		Path: "new.go", Side: "new", Quote: "package worse", Severity: prompts.High, Category: "logic", Title: "Worse", Body: "It is.",
+	}}}}
+	stopped := 0
+	for n := 0; ; n++ {
+		d := newDesk(t)
+		d.approve()
+		push2(d)
+		d.forge.Advance(3 * time.Second)
+		ctx, stop := context.WithCancelCause(t.Context())
+		calls, holds := 0, 0
+		d.hook = func(c forgetest.Call) error {
+			if c.Done && c.Op == forgetest.PostReview {
+				holds++
+			}
+			if c.Done {
+				if calls++; calls > n {
+					stop(errors.New("stopped by SIGTERM"))
+				}
+			}
+			return nil
+		}
+		_, err := reviewer.Review(ctx, d.set, d.env(bad))
+		d.hook = nil
+		if ctx.Err() == nil {
+			break // it made no more requests
+		}
+		if err != nil {
+			stopped++
+		}
+		if ok, _ := d.forge.Mergeable(); ok {
+			t.Errorf("stopped after %d requests, with %v: what nobody has judged can be merged\n%s", n+1, err, strings.Join(d.log, "\n"))
+		}
+		if reactions, _, err := d.forge.As("bot").Reactions(t.Context()); err != nil || len(reactions) > 0 {
+			t.Errorf("stopped after %d requests it leaves the lock: %v, %v", n+1, reactions, err)
+		}
+		if holds > 1 {
+			t.Errorf("stopped after %d requests it posts %d reviews", n+1, holds)
+		}
+	}
+	if stopped < 10 {
+		t.Errorf("only %d runs were stopped", stopped)
+	}
+}

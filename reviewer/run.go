@@ -57,7 +57,7 @@ func (r *run) review(ctx context.Context) error {
 	began := r.env.Now()
 	st, err := r.read(ctx)
 	if err != nil {
-		r.ended = true // the same would be asked for
+		r.ended = ctx.Err() == nil // the same would be asked for
 		return unread(err)
 	}
 	r.seen = &st
@@ -227,7 +227,7 @@ func (r *run) publish(ctx context.Context, st state, v escalation.Verdict) error
 	r.seen = nil
 	p := r.publisher(cfg, st)
 	done, err := p.publish(ctx)
-	r.ended = err == nil || done.Done.Failure == escalation.FailedStopped
+	r.ended = err == nil
 	r.report(cfg, done.Done, done.Log())
 	for i, f := range r.result.Findings {
 		if f.Where == finding.Inline && (f.State == finding.Resolved || f.State == finding.Reopened) {

@@ -10,9 +10,10 @@
 // commit pass.
 //
 // SIGINT, SIGTERM and the death of the parent process stop it: at once before
-// anything is published, and behind the request under way when something is. The
-// lock is released, and the process is gone within 5 seconds. A second signal ends
-// it where it stands.
+// anything is published, and after the request under way when something is. The lock
+// is released, an approval of another commit is taken back if that can be done at
+// once, and the process is gone within 5 seconds. A second signal ends it
+// immediately.
 package main
 
 import (
