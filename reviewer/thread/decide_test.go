@@ -141,7 +141,7 @@ func TestDecide(t *testing.T) {
 		},
 
 		// Server and account.
-		"the server can't reply":                 {answered, func(c *Case) { c.Thread.CanReply = &no }, Step{Unsupported, ReplyUnsupported}, Step{Unsupported, NoClaim}},
+		"the server can't reply": {answered, func(c *Case) { c.Thread.CanReply = &no }, Step{Unsupported, ReplyUnsupported}, Step{Unsupported, NoClaim}},
 		"the server can't reply, replied before": {
 			answered, func(c *Case) { c.Thread.CanReply, c.Said = &no, replied("other words", 2, false) },
 			Step{Unsupported, ReplyUnsupported}, due,
