@@ -82,6 +82,7 @@ type Action struct {
 	Recorded  bool             // nobody acts: what is posted is what the role's record says
 	Blockers  []Record         // records of other roles that hold the account, newest first
 	Waits     []string         // siblings that haven't judged the head: but for them the account would approve it
+	Undecided []Record         // records of other roles that judged the head and can't approve it, newest first
 	Reason    string           // one clause for the log
 }
 
@@ -97,33 +98,44 @@ type Desire struct {
 	Waived   bool             // some role's request for changes was dismissed by a person
 	Waiting  bool             // approval waits for siblings that haven't judged the head, or for a timeline that can be read whole
 	Waits    []string         // those siblings, if nothing else keeps the account from approving
+
+	// Undecided are the current records by which the account can't approve, the acting role's
+	// not among them: comments about this head, of roles that gate. Newest first.
+	Undecided []Record
 }
 
-// Desired computes worst-wins from the roles' own verdicts. Published events
-// play no part: two escalated roles would hold each other for ever.
+// Desired computes worst-wins from the roles' own verdicts: those of their current
+// records, but for the acting role, whose judgement takes its record's place. So it is
+// the same before a role has published its verdict and after, whichever role acts.
+// Published events play no part: two escalated roles would hold each other for ever.
 func Desired(s Situation) Desire {
 	var d Desire
-	approved := s.Judgement.Own == sentinel.Approved && s.asked() && !s.Advisory
-	blocked := false
-	if s.Role != "" && !s.Advisory && s.Judgement.Own == sentinel.RequestChanges {
-		if s.Log.waives(s.Role, s.Judgement.Head, s.Judgement.Note.Heard, s.Judgement.Note.Extra) {
-			d.Waived = true
-		} else {
-			blocked = true
+	approved, blocked, undecided := false, false, false
+	count := func(own sentinel.Verdict, about, waived bool) {
+		switch own {
+		case sentinel.RequestChanges:
+			d.Waived, blocked = d.Waived || waived, blocked || !waived
+		case sentinel.Approved:
+			approved = approved || about
+		default:
+			undecided = undecided || about
 		}
 	}
+	if s.Role != "" && !s.Advisory {
+		j := s.Judgement
+		count(j.Own, s.asked(), s.Log.waives(s.Role, j.Head, j.Note.Heard, j.Note.Extra))
+	}
 	for _, cur := range slices.Backward(s.Log.Standing()) {
-		if cur.Role() == s.Role {
+		if cur.Role() == s.Role || cur.Sentinel.Advisory {
 			continue
 		}
+		about, waived := s.about(cur), s.Log.Waived(cur.Role(), cur.Head())
+		count(cur.Own(), about, waived)
 		switch {
-		case cur.Own() == sentinel.RequestChanges && s.Log.Waived(cur.Role(), cur.Head()):
-			d.Waived = true
-		case cur.Own() == sentinel.RequestChanges:
-			blocked = true
+		case cur.Own() == sentinel.RequestChanges && !waived:
 			d.Blockers = append(d.Blockers, cur)
-		case s.Role == "" && cur.Own() == sentinel.Approved && s.about(cur):
-			approved = true
+		case cur.Own() == sentinel.Comment && about:
+			d.Undecided = append(d.Undecided, cur)
 		}
 	}
 	waits := slices.DeleteFunc(slices.Clone(s.Siblings), func(role string) bool { return role == s.Role || s.judged(role) })
@@ -131,11 +143,11 @@ func Desired(s Situation) Desire {
 	switch {
 	case blocked:
 		d.Event = sentinel.RequestChanges
-	case approved && !d.Waived && !d.Waiting:
+	case approved && !undecided && !d.Waived && !d.Waiting:
 		d.Event = sentinel.Approved
 	default:
 		d.Event = sentinel.None
-		if approved && !d.Waived && !s.Log.Holes {
+		if approved && !undecided && !d.Waived && !s.Log.Holes {
 			d.Waits = waits
 		}
 	}
@@ -199,7 +211,7 @@ func (s Situation) verdict() Action {
 	}
 	want := Desired(s)
 	a := s.table(cur, has, want)
-	a.Desired, a.Blockers, a.Waits = want.Event, want.Blockers, want.Waits
+	a.Desired, a.Blockers, a.Waits, a.Undecided = want.Event, want.Blockers, want.Waits, want.Undecided
 	a.Supersede = append(s.leftovers(cur), a.Supersede...)
 	a.clear(s.Log)
 	return a
@@ -252,8 +264,8 @@ func (s Situation) comment(cur Record, has bool) Action {
 
 // same tells whether the role says what its record says, about the same commit.
 func (s Situation) same(cur Record) bool {
-	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Against == s.Judgement.Against && cur.Sentinel.Body == s.Judgement.Text &&
-		s.Judgement.Note.equal(cur.Sentinel)
+	return cur.Own() == s.Judgement.Own && cur.Head() == s.Judgement.Head && cur.Sentinel.Against == s.Judgement.Against &&
+		cur.Sentinel.Body == s.Judgement.Text && cur.Sentinel.Advisory == s.Advisory && s.Judgement.Note.equal(cur.Sentinel)
 }
 
 func (s Situation) table(cur Record, has bool, want Desire) Action {

@@ -1,6 +1,7 @@
 package escalation
 
 import (
+	"strings"
 	"testing"
 
 	"review-bot/sentinel"
@@ -15,6 +16,13 @@ func judge(own sentinel.Verdict, head string, opts ...func(*Situation)) Situatio
 	for _, opt := range opts {
 		opt(&s)
 	}
+	return s
+}
+
+// judgeAs is judge of another role.
+func judgeAs(role string, own sentinel.Verdict, head string) Situation {
+	s := judge(own, head)
+	s.Role, s.Judgement.Text = role, sentinel.Hash(says(role))
 	return s
 }
 
@@ -116,12 +124,25 @@ func TestTheTable(t *testing.T) {
 
 		// Row 11.
 		{"none | advisory", history(), judge(comment, h1, advisory), none, "posted, post comment"},
-		{"any | advisory | same text", history(review(sec, comment, comment, h1)), judge(comment, h1, advisory), none, "skipped"},
+		{"any | advisory | same text", history(review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped"},
 		{"any | advisory | text changed", history(review(sec, comment, comment, h1)), judge(comment, h1, advisory, newText), none, "patched, patch 1"},
 		{"any | advisory | head changed", history(review(sec, comment, comment, h1)), judge(comment, h2, advisory), none, "patched, patch 1"},
 		{"APPROVED | advisory from now on", history(review(sec, approved, approved, h1)), judge(comment, h1, advisory), none, "reposted, post comment, supersede 1"},
 		{"REQUEST_CHANGES | advisory from now on: it stays", history(review(sec, changes, changes, h1)), judge(comment, h1, advisory), none, "reposted, post comment"},
-		{"any | advisory | a sibling's block is no business of it", history(review("a", changes, changes, h1), review(sec, comment, comment, h1)), judge(comment, h1, advisory), none, "skipped"},
+		{"any | advisory | a sibling's block is no business of it", history(review("a", changes, changes, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped"},
+		{"COMMENT | advisory from now on: that is noted", history(review(sec, comment, comment, h1)), judge(comment, h1, advisory), none, "patched, patch 1"},
+		{"COMMENT | advisory no longer: that is noted", history(review(sec, comment, comment, h1, advises)), judge(comment, h1), none, "patched, patch 1"},
+
+		// A role that can't approve the head keeps the account from approving it.
+		{"none | NONE | a sibling couldn't read all of it", history(review("a", comment, comment, h1)), judge(approved, h1), none, "posted, post comment"},
+		{"none | APPROVED | nor of another head", history(review("a", comment, comment, h2)), judge(approved, h1), approved, "posted, post approved"},
+		{"none | APPROVED | the sibling is advisory", history(review("a", comment, comment, h1, advises)), judge(approved, h1), approved, "posted, post approved"},
+		{"none | REQUEST_CHANGES | a block goes first", history(review("a", comment, comment, h1)), judge(changes, h1), changes, "posted, post request_changes"},
+		{"APPROVED | NONE | the sibling came later", history(review(sec, approved, approved, h1), review("a", comment, comment, h1)), judge(approved, h1), none, "reposted, hold, withdraw"},
+		{"none | NONE | can't read all of it, and a sibling approves", history(review("a", approved, approved, h1)), judge(comment, h1), none, "posted, post comment, hold, withdraw"},
+		{"COMMENT | NONE | again", history(review("a", approved, approved, h1), review(sec, comment, comment, h1), rerequest, held(h1), rerequest), judge(comment, h1), none, "skipped"},
+		{"COMMENT | APPROVED | it has read all of it now", history(review("a", approved, comment, h1), review(sec, comment, comment, h1)), judge(approved, h1), approved, "reposted, post approved, supersede 2"},
+		{"REQUEST_CHANGES | NONE | fixed, and not all of it was read", history(review("a", changes, changes, h1), review(sec, approved, changes, h1)), judgeAs("a", comment, h2), none, "reposted, post comment, withdraw"},
 	})
 }
 
@@ -149,7 +170,7 @@ func TestLeftoversAreFinished(t *testing.T) {
 		{"a person's edit stays", history(review(sec, approved, approved, h1, edited), review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"its timeline entry is gone: it can't be patched", history(review(sec, approved, approved, h1, entryDeleted), review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"other roles' records are theirs", history(review("a", comment, comment, h1), review("a", approved, approved, h1), review(sec, approved, approved, h1)), judge(approved, h1), approved, "skipped"},
-		{"an advisory role's, too", history(review(sec, approved, approved, h1), review(sec, comment, comment, h1)), judge(comment, h1, advisory), none, "skipped, supersede 1"},
+		{"an advisory role's, too", history(review(sec, approved, approved, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped, supersede 1"},
 	})
 }
 
@@ -339,7 +360,11 @@ func TestDesiredFromRecordsAlone(t *testing.T) {
 		{"both escalated, nobody blocks", history(review("a", approved, changes, h1), review("b", approved, changes, h1)), approved, false},
 		{"waived", history(review("a", changes, changes, h1), dismiss(1), review("b", approved, comment, h1)), none, true},
 		{"retired", history(review("a", changes, changes, h1, state(sentinel.Retired)), review("b", approved, approved, h1)), approved, false},
-		{"advisory", history(review("a", comment, comment, h1)), none, false},
+		{"advisory", history(review("a", comment, comment, h1, advises)), none, false},
+		{"approved, and advisory", history(review("a", approved, approved, h1), review("b", comment, comment, h1, advises)), approved, false},
+		{"approved, and not read whole by another", history(review("a", approved, approved, h1), review("b", comment, comment, h1)), none, false},
+		{"approved, and another head not read whole", history(review("a", approved, approved, h1), review("b", comment, comment, h2)), approved, false},
+		{"read whole in the meantime", history(review("a", comment, comment, h1), review("a", approved, approved, h1), review("b", approved, approved, h1)), approved, false},
 	} {
 		t.Run(tt.promise, func(t *testing.T) {
 			if d := Desired(Situation{Log: tt.log.log(), Head: h1}); d.Event != tt.want || d.Waived != tt.waived {
@@ -374,5 +399,22 @@ func TestTheSameAnswerToAnotherQuestionIsNoted(t *testing.T) {
 	s := Situation{Log: history(review(sec, changes, changes, h1)).log(), Role: sec, Judgement: v.Judgement(), Head: h1}
 	if got := describe(Decide(s)); got != "skipped" {
 		t.Errorf("an empty field is no note: %s", got)
+	}
+}
+
+// A record says whether its role only comments, with its POST and after an edit: by that
+// siblings know what its comment means. One that lacks it is mended by the next run.
+func TestARecordSaysThatItsRoleIsAdvisory(t *testing.T) {
+	f := history()
+	v := Verdict{Own: comment, Head: h1, Fresh: true, Body: sentinel.Body{Text: says(sec)}}
+	for _, tt := range []struct {
+		advisory bool
+		want     string
+	}{{true, "post verdict comment 0 inline"}, {true, ""}, {false, "edit 1, 0 owed"}, {false, ""}, {true, "edit 1, 0 owed"}, {true, ""}} {
+		wrote := f.publish(t, &Config{Account: me, Author: person, Key: key, Nonce: "n", Role: sec, Verdict: v, Seen: f.log(), Advisory: tt.advisory}, false)
+		cur, _ := f.log().Current(sec)
+		if got := strings.Join(wrote, "; "); got != tt.want || cur.Sentinel.Advisory != tt.advisory {
+			t.Errorf("advisory %v: it writes %q and notes %v, want %q", tt.advisory, got, cur.Sentinel.Advisory, tt.want)
+		}
 	}
 }

@@ -26,13 +26,17 @@ type record struct {
 }
 
 // startingLogs are all logs of up to n records of the roles.
-func startingLogs(roles []string, n int) [][]record {
+func startingLogs(roles []string, n int, partly bool) [][]record {
+	pairs := [][2]sentinel.Verdict{
+		{sentinel.Approved, sentinel.Approved}, {sentinel.Approved, sentinel.RequestChanges}, {sentinel.RequestChanges, sentinel.RequestChanges},
+		{sentinel.Approved, sentinel.Comment}, {sentinel.RequestChanges, sentinel.Comment},
+	}
+	if partly {
+		pairs = append(pairs, [2]sentinel.Verdict{sentinel.Comment, sentinel.Comment}, [2]sentinel.Verdict{sentinel.Comment, sentinel.RequestChanges})
+	}
 	var kinds []record
 	for _, role := range roles {
-		for _, pair := range [][2]sentinel.Verdict{
-			{sentinel.Approved, sentinel.Approved}, {sentinel.Approved, sentinel.RequestChanges}, {sentinel.RequestChanges, sentinel.RequestChanges},
-			{sentinel.Approved, sentinel.Comment}, {sentinel.RequestChanges, sentinel.Comment},
-		} {
+		for _, pair := range pairs {
 			kinds = append(kinds, record{role, pair[0], pair[1], false}, record{role, pair[0], pair[1], true})
 		}
 	}
@@ -101,9 +105,9 @@ var heads = sync.OnceValue(func() [2]string {
 	return [2]string{first.Head, second.Head}
 })
 
-// findings are all ways in which the roles may judge the heads. If runs may fail,
-// they do at the head that is there in the end.
-func findings(roles []string, pushed, fails bool) []verdicts {
+// findings are all ways in which the roles may judge the heads. If runs may fail, or
+// read a head only in part, they do at the one that is there in the end.
+func findings(roles []string, pushed, fails, partly bool) []verdicts {
 	all := []verdicts{{}}
 	for i, head := range heads() {
 		if i == 1 && !pushed {
@@ -115,6 +119,9 @@ func findings(roles []string, pushed, fails bool) []verdicts {
 				owns := []sentinel.Verdict{sentinel.Approved, sentinel.RequestChanges}
 				if fails && (i == 1 || !pushed) {
 					owns = append(owns, sentinel.None)
+				}
+				if partly && (i == 1 || !pushed) {
+					owns = append(owns, sentinel.Comment)
 				}
 				for _, own := range owns {
 					c := maps.Clone(v)
@@ -138,6 +145,7 @@ type family struct {
 	crashes  int
 	forGood  bool
 	fails    bool
+	partly   bool
 	hidden   bool
 	ticks    bool
 	dialect  forgetest.Dialect
@@ -153,9 +161,9 @@ func enumerate(f family) (states, ends int, bad string) {
 		log []record
 	}
 	byScenario := map[string][]task{}
-	for _, finds := range findings(f.roles, f.act == push, f.fails) {
-		for _, log := range startingLogs(f.roles, f.records) {
-			if mirrored(f, finds, log) {
+	for _, finds := range findings(f.roles, f.act == push, f.fails, f.partly) {
+		for _, log := range startingLogs(f.roles, f.records, f.partly) {
+			if mirrored(f, finds, log) || f.partly && !partly(finds, log) {
 				continue
 			}
 			sc := scenario{
@@ -202,6 +210,13 @@ func enumerate(f family) (states, ends int, bad string) {
 	close(work)
 	wg.Wait()
 	return states, ends, bad
+}
+
+// partly reports whether a role reads a head in part, or has. Without that a case is
+// one of another family.
+func partly(finds verdicts, log []record) bool {
+	return slices.Contains(slices.Collect(maps.Values(finds)), sentinel.Comment) ||
+		slices.ContainsFunc(log, func(r record) bool { return r.own == sentinel.Comment })
 }
 
 // mirrored tells whether exchanging roles gives a case that is run anyway. The
@@ -277,6 +292,12 @@ func families() []family {
 		{name: "Forgejo, two roles that may fail, a request and its removal", roles: two, records: acted - 1, act: changing, fails: true, dialect: forgetest.Forgejo17},
 		{name: "Forgejo fails over a comment", roles: two, records: acted, act: noAct, dialect: forgetest.Forgejo17, stumbles: true},
 		{name: "Forgejo fails over a comment, a crash", roles: two, records: acted - 1, act: noAct, crashes: 1, dialect: forgetest.Forgejo17, stumbles: true},
+		{name: "two roles that may read in part, a crash", roles: two, records: acted, act: noAct, crashes: 1, partly: true},
+		{name: "two roles that may read in part, one of them twice", roles: two, records: acted, act: twice, partly: true},
+		{name: "two roles that may read in part, a push", roles: two, records: acted, act: push, partly: true},
+		{name: "two roles that may read in part or fail, a push", roles: two, records: acted - 1, act: push, partly: true, fails: true},
+		{name: "two roles that may read in part, a crash for good, reconcile", roles: two, records: acted, act: noAct, crashes: 1, forGood: true, partly: true},
+		{name: "three roles that may read in part", roles: three, records: acted - 1, act: noAct, partly: true},
 		{name: "two roles, a crash, seconds pass", roles: two, records: acted, act: noAct, crashes: 1, ticks: true},
 	}
 }
@@ -312,6 +333,7 @@ func TestEnumerationNoticesMistakes(t *testing.T) {
 		{fault: withoutHold, roles: two, records: 1, act: noAct, fails: true},
 		{fault: endsAsItIs, roles: two, records: 1, act: push, fails: true},
 		{fault: forgetsUndone, roles: two, records: 1, act: undoing},
+		{fault: approvesBesides, roles: two, records: 0, act: noAct, partly: true},
 	} {
 		t.Run(string(f.fault), func(t *testing.T) {
 			states, _, bad := enumerate(f)

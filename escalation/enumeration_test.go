@@ -81,6 +81,7 @@ const (
 	withoutHold         fault = "an approval taken back without a hold"
 	endsAsItIs          fault = "a run without a verdict leaves the gate as it is"
 	forgetsUndone       fault = "a dismissal that was taken back isn't noted"
+	approvesBesides     fault = "APPROVED besides a sibling that couldn't read all of it"
 )
 
 // scenario is what stays the same while the jobs run.
@@ -219,7 +220,7 @@ func (e *enumerator) explore(start *world) {
 			e.ends++
 			end := w
 			if w.died {
-				end = e.reconcile(w)
+				end, _ = e.reconcile(w)
 			}
 			why = cmp.Or(why, e.check(end))
 		}
@@ -452,8 +453,7 @@ func (e *enumerator) run(w *world, i int) string {
 			return why
 		}
 		if j.pub.Ask.Kind == escalation.AskNothing {
-			e.end(j)
-			return ""
+			return e.end(w, j)
 		}
 		// See the top of the file for what is merged.
 		switch kind := j.pub.Ask.Kind; {
@@ -547,12 +547,21 @@ func (e *enumerator) begin(w *world, j *job) {
 	j.pub = escalation.Publish(j.cfg, w.forge.Now())
 }
 
-func (e *enumerator) end(j *job) {
+// end is a job's end, and says what must not be: that it took something else for what
+// the account should say than a reconciliation does, of the same reading.
+func (e *enumerator) end(w *world, j *job) string {
 	j.over, j.failed = true, j.pub.Done.Err
+	why := ""
+	log, pull := j.pub.Log(), w.pull()
+	if all := escalation.Desired(escalation.Situation{Log: log, Head: j.pub.Head(), Against: pull.Against()}); j.failed == nil &&
+		j.pub.Head() == pull.Head && all.Event != j.pub.Done.Desired {
+		why = fmt.Sprintf("D is %s for %s.%d, and %s for reconcile", j.pub.Done.Desired, j.role, j.run, all.Event)
+	}
 	if !j.cfg.Rest {
 		j.outcome, j.own = j.pub.Done.Outcome, j.pub.Own()
 	}
 	j.pub, j.cfg, j.seen, j.reading, j.firstRows, j.firstEntries = escalation.Publication{}, nil, "", "", nil, nil
+	return why
 }
 
 // request makes the one request that the job asks for.
@@ -676,6 +685,11 @@ func (e *enumerator) distort(j *job, rows []escalation.Row, entries []escalation
 				rows[i].Body = body.String() + "\n\n" + s.String()
 			}
 		}
+	case e.sc.fault == approvesBesides:
+		rows = slices.DeleteFunc(slices.Clone(rows), func(row escalation.Row) bool {
+			_, s, err := sentinel.Split(row.Body)
+			return err == nil && s.Role != j.role && s.Own == sentinel.Comment
+		})
 	case e.sc.fault == staleDesire && j.begun && j.pub.Rounds() == 0:
 		if rows != nil {
 			j.firstRows = rows
@@ -750,8 +764,8 @@ func unread(log escalation.Log, pull reviewer.Pull) bool {
 	})
 }
 
-// reconcile runs the repair job on a copy of w.
-func (e *enumerator) reconcile(w *world) *world {
+// reconcile runs the repair job on a copy of w. It returns what it wrote first, "" for nothing.
+func (e *enumerator) reconcile(w *world) (end *world, wrote escalation.AskKind) {
 	c := w.clone("reconcile")
 	c.died = false
 	pull := c.pull()
@@ -760,18 +774,21 @@ func (e *enumerator) reconcile(w *world) *world {
 	}
 	j := job{begun: true, cfg: cfg, pub: escalation.Publish(cfg, c.forge.Now())}
 	for j.pub.Ask.Kind != escalation.AskNothing {
+		if writes(j.pub.Ask.Kind) {
+			wrote = cmp.Or(wrote, j.pub.Ask.Kind)
+		}
 		e.request(c, &j)
 	}
-	e.end(&j)
+	e.end(c, &j)
 	c.jobs = append(c.jobs, j)
-	return c
+	return c, wrote
 }
 
 // check says which invariant doesn't hold in w, where all jobs have ended.
 func (e *enumerator) check(w *world) string {
 	log, head := e.log(w), w.pull().Head
 	failed := slices.ContainsFunc(w.jobs, func(j job) bool { return j.failed != nil })
-	blocked, approved, waived := false, false, false
+	blocked, approved, undecided, waived := false, false, false, false
 	for _, j := range w.jobs {
 		if j.failed != nil && !e.sc.lockless {
 			return fmt.Sprintf("a job of %s failed: %v", j.role, j.failed)
@@ -783,13 +800,16 @@ func (e *enumerator) check(w *world) string {
 		newest[r.Role()] = r
 	}
 	for role, cur := range newest {
+		about := cur.Head() == head && cur.Sentinel.Against == w.pull().Against()
 		switch {
 		case cur.Own() == sentinel.RequestChanges && log.Waived(role, cur.Head()):
 			waived = true
 		case cur.Own() == sentinel.RequestChanges:
 			blocked = true
-		case cur.Own() == sentinel.Approved && cur.Head() == head && cur.Sentinel.Against == w.pull().Against():
+		case cur.Own() == sentinel.Approved && about:
 			approved = true
+		case cur.Own() == sentinel.Comment && about:
+			undecided = true
 		}
 	}
 	for _, row := range log.Rows {
@@ -810,7 +830,10 @@ func (e *enumerator) check(w *world) string {
 	if !blocked && gate.Has(sentinel.RequestChanges) && !gate.Held && !failed && judging && !e.sc.hidden {
 		return fmt.Sprintf("I1: no role blocks, the gate is %v", gate.Names())
 	}
-	if !blocked && approved && !waived && !failed && !gate.Is(sentinel.Approved) {
+	if undecided && gate.Has(sentinel.Approved) && !failed {
+		return "I2: a role couldn't read all of the head, and it is approved"
+	}
+	if !blocked && approved && !undecided && !waived && !failed && !gate.Is(sentinel.Approved) {
 		return fmt.Sprintf("I2: a role approved the head and none blocks, the gate is %v", gate.Names())
 	}
 	if !(failed && w.wrong) {
@@ -860,6 +883,15 @@ func (e *enumerator) check(w *world) string {
 				return "I5: at rest " + role + " writes: " + string(c.jobs[0].pub.Ask.Kind)
 			}
 			e.run(c, 0)
+		}
+	}
+	// Nor does reconcile, unless there were runs without a verdict, which approve nothing.
+	if c, wrote := e.reconcile(w); wrote != "" {
+		if judging && !slices.ContainsFunc(w.jobs, func(j job) bool { return j.role != "" && j.own == sentinel.None }) {
+			return "I5: at rest reconcile writes: " + string(wrote)
+		}
+		if _, again := e.reconcile(c); again != "" {
+			return "I5: reconcile writes again: " + string(again)
 		}
 	}
 	return ""

@@ -20,5 +20,8 @@ func (p *Publication) Held() bool { return p.held && p.Ask.Kind != AskNothing }
 // Rounds is how often it has decided to write.
 func (p *Publication) Rounds() int { return p.rounds }
 
+// Head is the pull request's head by the last reading.
+func (p *Publication) Head() string { return p.head }
+
 // Own is the verdict that it publishes, which may be another run's.
 func (p *Publication) Own() sentinel.Verdict { return p.verdict.Own }

@@ -173,7 +173,7 @@ func (f *forge) apply(a Action, s Situation, text string) {
 	if a.Post != "" {
 		body, sen := f.verdict(a.As, s.Judgement.Own, a.Post, s.Judgement.Head, text)
 		sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
-		sen.Official = counts
+		sen.Official, sen.Advisory = counts, s.Advisory && !a.Recorded
 		if a.Recorded {
 			cur, _ := s.Log.Current(a.As)
 			body, sen.Own, sen.Head = cur.Body, cur.Own(), cur.Head()
@@ -185,6 +185,7 @@ func (f *forge) apply(a Action, s Situation, text string) {
 		f.edit(a.Patch.Row.ID, func(b *sentinel.Body, sen *sentinel.Sentinel) {
 			b.Text, sen.Head = text, s.Judgement.Head
 			sen.Heard, sen.Extra = s.Judgement.Note.Heard, s.Judgement.Note.Extra
+			sen.Advisory = s.Advisory
 		})
 	}
 	for _, r := range a.Clear {
@@ -241,6 +242,11 @@ func state(state sentinel.State) func(*forge, *Row) {
 	return func(f *forge, r *Row) {
 		f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.State = state })
 	}
+}
+
+// advises is a review of a role that only comments.
+func advises(f *forge, r *Row) {
+	f.edit(r.ID, func(_ *sentinel.Body, s *sentinel.Sentinel) { s.Advisory = true })
 }
 
 // owes is a review that was patched with conversations left to settle.

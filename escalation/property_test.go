@@ -85,7 +85,11 @@ func anyForge(t *rapid.T) *forge {
 func anyReview(t *rapid.T) step {
 	own := pick(t, "own", verdicts...)
 	var opts []func(*forge, *Row)
-	switch pick(t, "option", "", "", "", "superseded", "patched", "edited", "gone") {
+	switch pick(t, "option", "", "", "", "superseded", "patched", "edited", "gone", "advisory") {
+	case "advisory":
+		if own == comment {
+			opts = append(opts, advises)
+		}
 	case "superseded":
 		opts = append(opts, state(sentinel.Superseded))
 	case "patched":
@@ -201,6 +205,10 @@ func TestDoneMeansDone(t *testing.T) {
 			return
 		}
 		d, gate := Desired(s), s.Log.Gate()
+		s.Siblings = nil
+		if all := Desired(Situation{Log: s.Log, Head: s.Head, Against: s.Against}); all.Event != Desired(s).Event {
+			t.Fatalf("D is %s for the role, and %s for reconcile, after %s", Desired(s).Event, all.Event, describe(first))
+		}
 		if d.Event == changes != gate.Is(changes) && !gate.Unofficial && !d.Waiting {
 			t.Fatalf("D = %s, the gate is %v after %s", d.Event, gate.Names(), describe(first))
 		}

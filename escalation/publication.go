@@ -652,7 +652,7 @@ func (p *Publication) newBody(a Action, v Verdict) string {
 	return body.With(sentinel.Sentinel{
 		Role: a.As, Version: sentinel.Version, Kind: sentinel.KindVerdict, Own: v.Own, Event: a.Post, Head: v.Head,
 		Round: v.Round, Epoch: v.Epoch, Heard: v.Heard, Q: v.Q, Base: v.Base, Against: v.Against, Run: p.postNonce(), Official: p.log.counts(),
-		Undone: p.log.takenBack(), Owed: v.Owed, Extra: v.Extra,
+		Advisory: p.cfg.Advisory && !a.Recorded, Undone: p.log.takenBack(), Owed: v.Owed, Extra: v.Extra,
 	}, p.cfg.Key)
 }
 
@@ -679,6 +679,7 @@ func (p *Publication) nonceOf(n int) string {
 func (p *Publication) edited(a Action, v Verdict) string {
 	s := a.Patch.Sentinel
 	s.Head, s.Base, s.Against, s.Q, s.Round, s.Epoch, s.Heard, s.Owed, s.Extra = v.Head, v.Base, v.Against, v.Q, v.Round, v.Epoch, v.Heard, v.Owed, v.Extra
+	s.Advisory = p.cfg.Advisory
 	body := v.Body
 	body.Notice = p.notice(a, v, a.Desired == sentinel.RequestChanges)
 	return body.With(s, p.cfg.Key)

@@ -23,8 +23,8 @@ func Reconcile(s Situation, retire string) Action {
 	want := Desired(s)
 	gate := s.Log.Gate()
 	a := Action{
-		Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Waits: want.Waits, Recorded: true,
-		Reason: "the forge says what it should",
+		Outcome: Skipped, Desired: want.Event, Blockers: want.Blockers, Waits: want.Waits, Undecided: want.Undecided,
+		Recorded: true, Reason: "the forge says what it should",
 	}
 	for _, cur := range s.Log.Standing() {
 		a.Supersede = append(a.Supersede, s.Log.leftovers(cur.Role(), cur)...)

@@ -22,7 +22,7 @@ func TestWhatIsOwedComesLast(t *testing.T) {
 		{"nor on a closed pull request", history(review(sec, changes, changes, h1, owes)), judge(changes, h1, closed), "", "closed"},
 		{"a text that a person edited can't note that it is done", history(review(sec, changes, changes, h1, owes, edited)), judge(changes, h1), changes, "skipped"},
 		{"nor can one whose entry was deleted", history(review(sec, changes, changes, h1, owes, entryDeleted)), judge(changes, h1), changes, "skipped"},
-		{"an advisory role owes", history(review(sec, comment, comment, h1, owes)), judge(comment, h1, advisory), none, "patched, settle 1"},
+		{"an advisory role owes", history(review(sec, comment, comment, h1, advises, owes)), judge(comment, h1, advisory), none, "patched, settle 1"},
 		{"a waived one, too", history(review(sec, changes, changes, h1, owes), dismiss(1)), judge(changes, h1), none, "patched, settle 1"},
 	})
 }

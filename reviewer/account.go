@@ -1,6 +1,7 @@
 package reviewer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,6 +82,10 @@ func naming(log escalation.Log, role string) []string {
 // waiting notes for people which siblings keep the account from approving the head, and
 // what to do about those that don't come.
 func (r *run) waiting(cfg *escalation.Config, a escalation.Action, log escalation.Log, head string) {
+	if len(a.Undecided) > 0 && a.Desired == sentinel.None && !cfg.NoApprove {
+		r.note("%s judged %.7s and can't approve it, so the account doesn't: see %s", a.Undecided[0].Role(), head,
+			cmp.Or(a.Undecided[0].Row.URL, cfg.URL))
+	}
 	if len(a.Waits) == 0 || cfg.NoApprove {
 		return
 	}

@@ -202,6 +202,7 @@ func (r *run) remember(st state) bool {
 	if !recallSettings(field(cur.Sentinel, settingsField), &set) {
 		return false
 	}
+	set.Advisory = cur.Sentinel.Advisory
 	r.set, r.question = set, cur.Sentinel.Q
 	return true
 }
@@ -212,7 +213,7 @@ func noteSettings(set Settings) string {
 	for _, s := range []struct {
 		word string
 		on   bool
-	}{{"advisory", set.Advisory}, {"no_approve", set.NoApprove}, {"repost_stale", set.RepostStale}} {
+	}{{"no_approve", set.NoApprove}, {"repost_stale", set.RepostStale}} {
 		if s.on {
 			words = append(words, s.word)
 		}
@@ -233,7 +234,7 @@ func (r *run) noted() []sentinel.Field {
 
 // recallSettings reads what noteSettings wrote; false if it didn't.
 func recallSettings(text string, set *Settings) bool {
-	set.Advisory, set.NoApprove, set.RepostStale, set.Siblings = false, false, false, nil
+	set.NoApprove, set.RepostStale, set.Siblings = false, false, nil
 	rounds := false
 	for word := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(word, ":")
@@ -250,8 +251,6 @@ func recallSettings(text string, set *Settings) bool {
 				return false
 			}
 			set.MaxFollowUps = n
-		case "advisory":
-			set.Advisory = true
 		case "no_approve":
 			set.NoApprove = true
 		case "repost_stale":

@@ -118,8 +118,7 @@ func reconciled(cfg *escalation.Config, pull Pull, cur escalation.Record, d esca
 	if cur.Sentinel.Against == pull.Against() {
 		r.BaseBranch = pull.BaseBranch
 	}
-	var then Settings
-	r.Advisory = recallSettings(field(cur.Sentinel, settingsField), &then) && then.Advisory
+	r.Advisory = cur.Sentinel.Advisory
 	if d.Outcome == escalation.Failed || d.Action.As == cur.Role() || d.Action.Withdraw {
 		r.Outcome = d.Outcome
 	}

@@ -21,11 +21,11 @@ func (s *story) blocked(when string) {
 }
 
 // rest fails if any of these runs writes.
-func (s *story) rest(when string, roles ...string) {
+func (s *story) rest(when string, runs ...func(*reviewer.Settings)) {
 	s.tb.Helper()
 	s.log = nil
-	for _, role := range roles {
-		s.mustRun(as(role))
+	for _, settings := range runs {
+		s.mustRun(settings)
 	}
 	if _, err := s.reconcile(nil, ""); err != nil {
 		s.tb.Fatal(err)
@@ -76,7 +76,7 @@ func TestADismissalThatWasTakenBackIsOver(t *testing.T) {
 			t.Fatalf("the sibling's review was to have the server dismiss the first: %s", s.forge.Dump())
 		}
 		s.blocked("after the sibling's review")
-		s.rest("after the sibling's review", "logic", "security")
+		s.rest("after the sibling's review", as("logic"), as("security"))
 		s.blocked("after all ran again")
 		if r := s.mustRun(); r.Outcome == escalation.Waived || r.Event != sentinel.RequestChanges {
 			t.Errorf("the role that blocks: %+v", r)
@@ -87,5 +87,67 @@ func TestADismissalThatWasTakenBackIsOver(t *testing.T) {
 		if r := s.mustRun(); r.Outcome != escalation.Waived {
 			t.Errorf("dismissed again: %+v", r)
 		}
+	}
+}
+
+// A role that couldn't read all of the head keeps the account from approving it, in
+// whatever order the roles run and however often: no run brings the approval back, until
+// the role has read the rest, or doesn't gate any more.
+func TestARoleThatCantReadAllOfItKeepsTheAccountFromApproving(t *testing.T) {
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("4d", 32) + "\nsize 12345\n"
+	whole := func(role string) func(*reviewer.Settings) {
+		return func(set *reviewer.Settings) { set.Role, set.Ignore = role, []string{"model.bin"} }
+	}
+	advisory := func(set *reviewer.Settings) { set.Role, set.Advisory = "security", true }
+	for name, order := range map[string][]func(*reviewer.Settings){
+		"it comes second": {whole("logic"), as("security")}, "it comes first": {as("security"), whole("logic")},
+	} {
+		s := newStory(t, forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+		s.forge.Push("author", map[string]string{"model.bin": pointer})
+		var second reviewer.Result
+		for _, settings := range order {
+			second = s.mustRun(settings)
+		}
+		none := func(when string) {
+			t.Helper()
+			if at := s.approvedAt(); len(at) != 0 {
+				t.Fatalf("%s, %s: approved at %q\n%s", name, when, at, s.forge.Dump())
+			}
+		}
+		none("both ran")
+		if second.Event != sentinel.None || len(second.Gate) != 0 {
+			t.Errorf("%s: %+v", name, second)
+		}
+		if second.Role == "logic" && !strings.Contains(strings.Join(second.Notes, "\n"), "security judged") {
+			t.Errorf("%s: the notes don't say why nothing is approved: %q", name, second.Notes)
+		}
+		s.rest(name, whole("logic"), as("security"), whole("logic"))
+		for _, settings := range order { // as a run sees it that the withdrawal has started
+			looks := s.mustRun(settings, func(set *reviewer.Settings) { set.SelfRequested = true })
+			if looks.Event != sentinel.None || looks.Role == "security" && looks.Own != sentinel.Comment {
+				t.Errorf("%s: a run that only looks: %+v", name, looks)
+			}
+		}
+		if second.Role == "security" {
+			if err := s.forge.RemoveRequest("author", "bot"); err != nil {
+				t.Fatal(err)
+			}
+			none("the request is removed")
+		}
+		s.mustRun(whole("logic"))
+		none("logic ran again")
+		if r := s.mustRun(whole("security")); r.Event != sentinel.Approved || len(s.approvedAt()) != 1 {
+			t.Errorf("%s: all was read: %+v", name, r)
+		}
+		s.rest(name+", all was read", whole("logic"), whole("security"))
+
+		s.forge.Push("author", map[string]string{"model.bin": pointer + "x-more 1\n"})
+		for _, settings := range []func(*reviewer.Settings){advisory, whole("logic"), advisory} {
+			s.mustRun(settings)
+		}
+		if at := s.approvedAt(); len(at) != 1 {
+			t.Errorf("%s: an advisory role keeps it from being approved: %q\n%s", name, at, s.forge.Dump())
+		}
+		s.rest(name+", advisory", whole("logic"), advisory)
 	}
 }

@@ -85,6 +85,9 @@ type Sentinel struct {
 	// Official says that the account's verdicts counted for merging when this was posted. A
 	// review takes the mark of a request for review away, which alone would show it later.
 	Official bool
+	// Advisory says that the role only comments, whatever it finds: its verdict has no part in
+	// what the account says. A comment of another role means that it can't approve the head.
+	Advisory bool
 	// Undone are the timeline ids of dismissals that were found taken back when this was
 	// posted, at most [MaxUndone]. The server dismisses a review again when a newer one is
 	// posted, and leaves no trace of its own.
@@ -116,6 +119,7 @@ const (
 	close = " -->"
 
 	officialKey = "official"
+	advisoryKey = "advisory"
 	undoneKey   = "undone"
 )
 
@@ -166,6 +170,9 @@ func (s Sentinel) fields() []Field {
 	)
 	if s.Official {
 		list = append(list, Field{officialKey, "1"})
+	}
+	if s.Advisory {
+		list = append(list, Field{advisoryKey, "1"})
 	}
 	if len(s.Undone) > 0 {
 		var ids []string
@@ -319,9 +326,9 @@ func (s *Sentinel) set(key, value string) (err error) {
 			s.Undone = append(s.Undone, int64(n))
 		}
 	case officialKey:
-		if s.Official = value == "1"; !s.Official {
-			err = fmt.Errorf("%s %q is not 1", key, value)
-		}
+		s.Official, err = flag(key, value)
+	case advisoryKey:
+		s.Advisory, err = flag(key, value)
 	default:
 		if strings.HasPrefix(key, owedKey) {
 			s.Owed, err = appendOwed(s.Owed, key, value)
@@ -330,6 +337,14 @@ func (s *Sentinel) set(key, value string) (err error) {
 		s.Extra = append(s.Extra, Field{key, value})
 	}
 	return err
+}
+
+// flag reads what is there only if it is so.
+func flag(key, value string) (bool, error) {
+	if value != "1" {
+		return false, fmt.Errorf("%s %q is not 1", key, value)
+	}
+	return true, nil
 }
 
 // number reads a positive decimal in its only spelling, so that what is decoded

@@ -41,7 +41,7 @@ func sentinels(t *rapid.T) Sentinel {
 		State:   rapid.SampledFrom([]State{Live, Superseded, Retired}).Draw(t, "state"),
 		MAC:     maybe("mac", hexOf(32)),
 
-		Official: rapid.Bool().Draw(t, "official"),
+		Official: rapid.Bool().Draw(t, "official"), Advisory: rapid.Bool().Draw(t, "advisory"),
 	}
 	if n := rapid.SampledFrom([]int{0, 0, 1, 2, MaxUndone}).Draw(t, "undone"); n > 0 {
 		s.Undone = rapid.SliceOfN(rapid.Int64Range(1, 1<<63-1), n, n).Draw(t, "ids")

@@ -53,12 +53,16 @@ var exitRows = []exitRow{
 		approved, none, subject{}, false, 0, 0,
 	},
 	{
+		written, "the role approves, and another role of the account couldn't read all of the change: its own verdict decides",
+		approved, none, subject{}, false, 0, 0,
+	},
+	{
 		written, "the role approves, and another role of the account requests changes", approved, changes, subject{}, false,
 		0, 3,
 	},
 	{written, "the role requests changes", changes, changes, subject{}, false, 0, 3},
 	{written, "not all of the change was read, and the account says nothing", comment, none, subject{}, false, 0, 3},
-	{written, "not all of the change was read, and another role approves", comment, approved, subject{}, false, 0, 3},
+	{written, "not all of the change was read, and another role requests changes", comment, changes, subject{}, false, 0, 3},
 	{written, "not all of the change was read, with `--no-approve`", comment, comment, subject{}, false, 0, 3},
 	{written, "the role is advisory (`--advisory`), whatever it found", comment, comment, subject{}, true, 0, 0},
 	{written, "the verdict is about another commit than the event", approved, approved, subject{head: older}, false, 0, 3},
