@@ -47,6 +47,8 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 		// that the account can't vouch for may have been edited.
 		// In a review that was posted with this token every comment is vouched for: one that isn't
 		// was edited, also if that was in the second of the POST, of which the times show nothing.
+		// After a change of the token only the times speak. Of a review the server keeps the text as it
+		// was posted, of an inline comment it doesn't: what may have been edited isn't believed.
 		comment.Edited = !finding.Vouched(c.Body, r.key) && (signed[c.Review] || !c.Updated.Equal(c.Created))
 		memory.Comments = append(memory.Comments, comment)
 	}
@@ -62,7 +64,7 @@ func (r *run) recall(ctx context.Context, st state) ([]finding.Earlier, error) {
 	for i, e := range earlier { // anybody with write access may have edited the comment
 		earlier[i].Title, earlier[i].Body = r.env.Secrets.Redact(e.Title), r.env.Secrets.Redact(e.Body)
 	}
-	r.doubt = doubt(st.log, r.set.Role, memory.Comments, earlier)
+	r.doubt = doubt(st.log, r.set.Role, r.key, memory.Comments, earlier)
 	return earlier, nil
 }
 
@@ -122,12 +124,13 @@ func inline(earlier []finding.Earlier) int {
 
 // doubt tells, for people, why the role may have forgotten a finding: anybody with
 // write access may edit and delete what the account has written. "" if nobody did.
-func doubt(log escalation.Log, role string, comments []finding.Comment, earlier []finding.Earlier) string {
+func doubt(log escalation.Log, role string, key sentinel.Key, comments []finding.Comment, earlier []finding.Earlier) string {
 	cur, ok := log.Current(role)
 	if !ok {
 		return ""
 	}
 	known, err := strconv.Atoi(field(cur.Sentinel, inlineField))
+	_, posted, _ := sentinel.Split(cur.Row.Body)
 	edited := slices.ContainsFunc(earlier, func(e finding.Earlier) bool {
 		return e.Status == finding.Open && slices.ContainsFunc(comments, func(c finding.Comment) bool { return c.ID == e.Comment && c.Edited })
 	})
@@ -138,6 +141,8 @@ func doubt(log escalation.Log, role string, comments []finding.Comment, earlier 
 		return "the text of the last review was edited"
 	case err == nil && inline(earlier) < known:
 		return "a finding's comment was deleted, or its marker was"
+	case edited && !key.Verify(posted):
+		return "the account's token was changed, and a finding's comment may have been edited: its severity counts as the worst"
 	case edited:
 		return "a finding's comment was edited"
 	}

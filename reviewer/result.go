@@ -69,7 +69,7 @@ type FindingResult struct {
 	Path     string           `json:"path"`
 	Line     int              `json:"line"`
 	Side     string           `json:"side"`
-	Severity prompts.Severity `json:"severity,omitempty"` // missing if it isn't known, as a person edited the comment: that counts as the worst
+	Severity prompts.Severity `json:"severity,omitempty"` // missing if it isn't known, as a person may have edited the comment: that counts as the worst
 	Category string           `json:"category"`
 	Title    string           `json:"title"`
 	State    finding.State    `json:"state"`
