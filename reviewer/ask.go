@@ -69,13 +69,14 @@ func (r *run) room(m *material, most int) (int, error) {
 	in := r.input()
 	in.Since, in.Part, in.Parts = strings.Repeat("0", 40), 10, 10
 	in.Boundary, in.Earlier = strings.Repeat("0", 32), "-"
-	in.Material = fenced(in.Boundary, material{}, "", make([][]diff.File, mostPieces))
+	n := piecesOf(most)
+	in.Material = fenced(in.Boundary, material{}, "", make([][]diff.File, n))
 	in.Receipt = r.receipt("", material{}, "")
 	req, err := prompts.Build(in)
 	if err != nil {
 		return 0, err
 	}
-	taken := r.tokensOf(req) + boundaryTokens
+	taken := r.tokensOf(req) + boundaryTokens + n*headerTokens
 	left := most - taken
 	if left <= 0 {
 		return 0, &Error{
@@ -100,10 +101,13 @@ func (r *run) tokensOf(req prompts.Request) int {
 	return r.tokens.Count(req.System) + r.tokens.Count(req.Material) + r.tokens.Count(req.Task)
 }
 
-// boundaryTokens is how many tokens the codes of boundary lines and receipts, and
-// the further headers of files in several pieces, may take more than what is in
-// their place when a request is measured.
-const boundaryTokens = 600
+// boundaryTokens is how many tokens the codes of boundary lines and receipts may take
+// more than what is in their place when a request is measured, and headerTokens is what
+// the header of a file takes that is in one more piece.
+const (
+	boundaryTokens = 200
+	headerTokens   = 70
+)
 
 // The material of a call is fenced in pieces, with a receipt after each, so that a
 // server can't drop much of it unnoticed. These bounds are of the diff's.
@@ -117,8 +121,11 @@ func pieces(part budget.Part) [][]diff.File {
 	if len(part.Files) == 0 {
 		return [][]diff.File{nil} // it is said that there is no diff
 	}
-	return budget.Pieces(part.Files, min(part.Tokens/pieceTokens, mostPieces))
+	return budget.Pieces(part.Files, piecesOf(part.Tokens))
 }
+
+// piecesOf is in how many pieces so many tokens are.
+func piecesOf(tokens int) int { return min(max(tokens/pieceTokens, 1), mostPieces) }
 
 // fenced is the material of a call: what people say of the pull request, then its diff.
 func fenced(boundary string, m material, label string, pieces [][]diff.File) []string {

@@ -9,6 +9,7 @@ import (
 
 	"review-bot/prompts"
 	"review-bot/reviewer"
+	"review-bot/reviewer/config"
 	"review-bot/reviewer/forgetest"
 	"review-bot/sentinel"
 )
@@ -130,6 +131,30 @@ func TestWithoutReceipts(t *testing.T) {
 		s.forge.Push("author", map[string]string{"a.txt": "two\n"})
 		if r := s.mustRun(func(set *reviewer.Settings) { set.NoReceipt = true }); r.Own != sentinel.RequestChanges {
 			t.Errorf("a window of %d: what is found doesn't block: %s", window, r.Own)
+		}
+	}
+}
+
+// A request is never longer than it may be, down to the least that may be given, and a
+// hunk of ordinary length is read even then.
+func TestRequestsKeepToTheirLength(t *testing.T) {
+	head := map[string]string{}
+	for i := range 12 {
+		head[fmt.Sprintf("%s/f%d.txt", strings.Repeat("long-", 30), i)] = numbered("some text", 30*(i+1))
+	}
+	for _, most := range []int{config.MinInputTokens, 3500, 8000, 20_000, 100_000} {
+		s := newStory(t, forgetest.Options{Head: head})
+		r := s.mustRun(func(set *reviewer.Settings) { set.MaxTokens, set.MaxCalls = most, 1000 })
+		for _, req := range s.asked {
+			if req.Tokens > most {
+				t.Errorf("a request has %d tokens and may have %d", req.Tokens, most)
+			}
+		}
+		if !s.shown("some text, line 29 of it", 0) {
+			t.Errorf("with %d tokens a hunk of 30 lines isn't read: %s", most, s.latest())
+		}
+		if most >= 8000 && r.Own != sentinel.Approved {
+			t.Errorf("with %d tokens not all is read: %s", most, s.latest())
 		}
 	}
 }

@@ -43,7 +43,7 @@ const DefaultPath = ".review-bot.yaml"
 const MaxSize = 64 << 10
 
 // MinInputTokens is room for the instructions and a little more.
-const MinInputTokens = 4000
+const MinInputTokens = 2500
 
 // At is a value and its place in the file.
 type At[T any] struct {

@@ -56,7 +56,7 @@ var bad = map[string]struct{ file, want string }{
 	"number, negative":   {"max_rounds: -1\n", `:1: max_rounds: -1 is not a whole number from 0 to 1000000000`},
 	"number, a fraction": {"max_rounds: 1.5\n", `:1: max_rounds: 1.5 is not a whole number from 0 to 1000000000`},
 	"number, huge":       {"max_calls: 99999999999999999999999\n", `:1: max_calls: "99999999999999999999999" is not a whole number from 1 to 1000000000`},
-	"tokens":             {"max_input_tokens: 100\n", `:1: max_input_tokens: 100 is not a whole number from 4000 to 1000000000`},
+	"tokens":             {"max_input_tokens: 100\n", `:1: max_input_tokens: 100 is not a whole number from 2500 to 1000000000`},
 	"price":              {"price_in: -0.5\n", `:1: price_in: -0.5 is not a number from 0 on, such as 1.25`},
 	"price, not one":     {"price_out: .inf\n", `:1: price_out: .inf is not a number from 0 on, such as 1.25`},
 
