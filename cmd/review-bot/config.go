@@ -379,11 +379,6 @@ func (c *reviewCmd) headers() (http.Header, error) {
 	return headers, nil
 }
 
-// values are those of all headers.
-func values(headers http.Header) []string {
-	return slices.Concat(slices.Collect(maps.Values(headers))...)
-}
-
 // inputs reads the files of this machine that flags name.
 func (c *reviewCmd) inputs(env map[string]string) (in inputs, err error) {
 	if in.key, err = secretValue(env, c.APIKey, c.APIKeyFile, "--api-key-file", "REVIEW_BOT_API_KEY", "OPENAI_API_KEY"); err != nil {
