@@ -303,7 +303,7 @@ func (c *Client) send(ctx context.Context, e *effort, messages []openai.ChatComp
 	e.tries++
 	question := openai.ChatCompletionRequest{Model: e.model.name, Messages: messages, ResponseFormat: asked.format()}
 	if e.model.oldLimit() {
-		question.MaxTokens = c.cfg.MaxOutput
+		question.MaxTokens = c.cfg.MaxOutput //nolint:staticcheck // the only name that older servers know
 	} else {
 		question.MaxCompletionTokens = c.cfg.MaxOutput
 	}
