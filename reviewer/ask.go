@@ -241,12 +241,14 @@ func (r *run) ask(ctx context.Context, calls []call) ([]prompts.Answer, error) {
 }
 
 // merge makes one list of findings of the answers, each anchored in the pull
-// request's diff. What two parts of a file both report counts once.
+// request's diff. What two parts of a file both report counts once;
+// what one calls graver than the other counts, too: neither knows what the other was shown.
 func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) (c finding.Case, summary string) {
 	type place struct {
 		key  string
 		side diff.Side
 		line int
+		as   prompts.Severity
 	}
 	newID := r.newIDBeside(m.earlier)
 	seen := map[place]int{}
@@ -256,7 +258,7 @@ func (r *run) merge(answers []prompts.Answer, s scope, m material, head string) 
 			unnumbered(answer.Findings)
 		}
 		for _, f := range finding.Anchored(answer, m.diff, head, newID) {
-			p := place{f.Key, f.Place.Side, f.Place.Line}
+			p := place{f.Key, f.Place.Side, f.Place.Line, f.Severity}
 			if first, ok := seen[p]; ok && first != n {
 				continue
 			}
