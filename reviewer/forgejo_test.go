@@ -202,3 +202,34 @@ func TestFindingsAreAttachedToAReviewOfTheHeadOnly(t *testing.T) {
 		}
 	}
 }
+
+// Where the server keeps two findings at one line number, a reply to one of them is none
+// to the other.
+func TestFindingsOfOneStoredLineAreTwoConversations(t *testing.T) {
+	s := newStory(t, forgetest.Options{Dialect: forgetest.Forgejo17})
+	s.forge.Push("author", map[string]string{"new.go": "three\nmore\nlines\n" + forgetest.HeadFiles()["new.go"]})
+	above := prompts.Finding{
+		Path: "new.go", Side: "new", Line: 2, Quote: "more", Severity: prompts.High, Category: "bug", Title: "More", Body: "Too much.",
+	}
+	below := onNew(2)
+	below.Line = 5
+	s.answer = func(prompts.Request) prompts.Answer { return prompts.Answer{Findings: []prompts.Finding{above, below}} }
+	s.mustRun()
+	rows, err := s.shared.As("bot").Reviews(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	comments, err := s.shared.As("bot").Comments(t.Context(), rows[0].ID)
+	if err != nil || len(comments) != 2 || comments[0].NewLine != comments[1].NewLine || comments[0].Commit == comments[1].Commit {
+		t.Fatalf("comments %+v, %v, want two at one line of two commits", comments, err)
+	}
+	if _, err := s.forge.Reply("author", comments[0].ID, "It is meant."); err != nil {
+		t.Fatal(err)
+	}
+	s.forge.Push("author", map[string]string{"other.go": "package other\n"})
+	asked := len(s.asked)
+	s.mustRun()
+	if n := strings.Count(s.asked[asked].Task, "It is meant."); n != 1 {
+		t.Errorf("the model was told of %d replies, want one:\n%s", n, s.asked[asked].Task)
+	}
+}

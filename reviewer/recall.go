@@ -104,7 +104,7 @@ func inReviews(ctx context.Context, reviews []int64, read func(ctx context.Conte
 func asFound(c Comment) finding.Comment {
 	return finding.Comment{
 		ID: c.ID, Review: c.Review, Author: finding.User{ID: c.Author, Login: c.Login}, Body: c.Body, Path: c.Path,
-		NewLine: c.NewLine, OldLine: c.OldLine, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin}, URL: c.URL,
+		NewLine: c.NewLine, OldLine: c.OldLine, Commit: c.Commit, Resolver: finding.User{ID: c.Resolver, Login: c.ResolverLogin}, URL: c.URL,
 	}
 }
 

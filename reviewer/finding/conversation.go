@@ -2,6 +2,7 @@ package finding
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,29 +22,33 @@ type Comment struct {
 	Author   User
 	Body     string // written by others, or edited by them
 	Path     string
-	NewLine  int // 0 for a comment on the old side; servers may move it
-	OldLine  int // 0 for a comment on the new side; servers may move it
+	NewLine  int    // 0 for a comment on the old side; servers may move it
+	OldLine  int    // 0 for a comment on the new side; servers may move it
+	Commit   string // that NewLine is a line of, where the server says so
 	Resolver User
 	URL      string
 	Edited   bool // changed since it was posted, by whomever
 }
 
 // Conversation is what was said on one line in one review, oldest first. It has
-// at least one comment.
+// at least one comment. Where a server moves lines, two of one number are told apart
+// by their commits.
 type Conversation struct{ Comments []Comment }
 
-// Conversations groups inline comments into conversations, oldest first.
+// Conversations groups inline comments into conversations, oldest first. A server files
+// a reply under the oldest comment of its line number. One that names the conversation
+// that it belongs to, as `settle` writes them, is taken at its word.
 func Conversations(comments []Comment) []Conversation {
-	type place struct {
-		review   int64
-		path     string
-		old, new int
-	}
 	at := map[place]int{}
 	var list []Conversation
 	for _, c := range slices.SortedFunc(slices.Values(comments), func(a, b Comment) int { return cmp.Compare(a.ID, b.ID) }) {
-		p := place{c.Review, c.Path, c.OldLine, c.NewLine}
+		p := c.place()
 		i, ok := at[p]
+		if r, _, marked := sentinel.FindReply(c.Body); marked {
+			if named := slices.IndexFunc(list, func(talk Conversation) bool { return talk.named(r.Thread, c) }); named >= 0 {
+				i, ok = named, true
+			}
+		}
 		if !ok {
 			i = len(list)
 			at[p] = i
@@ -52,6 +57,33 @@ func Conversations(comments []Comment) []Conversation {
 		list[i].Comments = append(list[i].Comments, c)
 	}
 	return list
+}
+
+// place is where a comment is.
+type place struct {
+	review   int64
+	path     string
+	old, new int
+	commit   string
+}
+
+// place is where the comment is. On the old side a reply may have another commit than
+// what it replies to.
+func (c Comment) place() place {
+	p := place{review: c.Review, path: c.Path, old: c.OldLine, new: c.NewLine}
+	if c.NewLine > 0 {
+		p.commit = c.Commit
+	}
+	return p
+}
+
+// named reports whether a comment on the same line names the conversation as the one
+// that it replies in.
+func (c Conversation) named(thread string, reply Comment) bool {
+	root := c.Comments[0]
+	here, there := root.place(), reply.place()
+	here.commit, there.commit = "", ""
+	return here == there && thread == fmt.Sprintf("%d:%d", root.Review, root.ID)
 }
 
 // Resolver is who closed the conversation; the zero User if it is open. Servers go
