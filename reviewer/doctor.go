@@ -78,7 +78,8 @@ type ForgeFacts struct {
 	Version    Told[string] // as the server tells it
 	PageSize   Told[int]    // most entries of a list that it gives at once
 	Allowed    Told[[]string]
-	Account    Told[User]
+	Account    Told[User] // by Named, where the token doesn't say whose it is
+	Named      Reply      // whether it is the account's that was named with --account
 	Repository Told[RepoFacts]
 
 	// Writes of what isn't there: refused, but not for want of a scope.

@@ -93,10 +93,19 @@ func (f ForgeFacts) token() Check {
 		return Check{name, Fine, "valid, of the account " + a.Value.Login, ""}
 	case a.Status == http.StatusUnauthorized:
 		return Check{name, Failed, "the server doesn't accept it", fixToken}
+	case f.Named.OK() && a.Value.Login != "":
+		return Check{name, Fine, "valid; it doesn't say whose it is, and by --account it is of " + a.Value.Login, ""}
+	case f.Named.Status == http.StatusForbidden || f.Named.Status == http.StatusNotFound:
+		return Check{name, Failed, "it isn't of the account that --account names", "correct --account (REVIEW_BOT_ACCOUNT), or take that account's token"}
 	case a.scopeless():
 		return Check{name, Fine, "valid; whose it is can't be asked with it", ""}
 	case a.Absent:
 		return Check{name, Failed, "no Gitea API answers at " + f.Server, fixServer}
+	case a.Status == http.StatusForbidden && f.Forgejo():
+		return Check{
+			name, Failed, "it doesn't say whose it is: " + a.Text,
+			"give --account LOGIN (REVIEW_BOT_ACCOUNT) for a token that is limited to repositories",
+		}
 	case a.Status == http.StatusForbidden:
 		return Check{name, Failed, "the server refuses the account: " + a.Text, "sign in as the bot once and see what the server wants of it"}
 	}
@@ -120,6 +129,9 @@ func (f ForgeFacts) scopes() []Check {
 
 func (f ForgeFacts) scope(class string, questions ...asked) Check {
 	name := "scope " + class
+	if class == "user" && f.Named.OK() {
+		return Check{name, Fine, "none, and none is needed with --account", ""}
+	}
 	// Of a repository that isn't there the server says so whatever the token may do.
 	there := f.Repository.OK() || f.Repository.scopeless() || class == "user"
 	var has, lacks []string

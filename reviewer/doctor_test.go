@@ -77,6 +77,20 @@ func TestJudgeForge(t *testing.T) {
 		},
 		"Forgejo, talk":  {forgejo, "conversations", Fine, "resolve: no, reply: yes, attach: yes; closed ones are marked", ""},
 		"Forgejo, files": {forgejo, "files", Fine, "one by one, as Forgejo", ""},
+		"a token that may not say": {func(f *ForgeFacts) {
+			forgejo(f)
+			f.Account = Told[User]{Reply: Reply{Status: 403, Text: "limited"}}
+		}, "token", Failed, "it doesn't say whose it is: limited", "give --account LOGIN"},
+		"a token that may not say, named": {func(f *ForgeFacts) {
+			forgejo(f)
+			f.Account, f.Named = Told[User]{Reply{Status: 403, Text: "limited"}, User{7, "bot"}}, Reply{Status: 200}
+		}, "token", Fine, "by --account it is of bot", ""},
+		"no scope user, named": {func(f *ForgeFacts) {
+			f.Account, f.Named = Told[User]{Reply{Status: 403, Text: "required scope"}, User{7, "bot"}}, Reply{Status: 200}
+		}, "scope user", Fine, "none is needed with --account", ""},
+		"another's token": {func(f *ForgeFacts) {
+			f.Account, f.Named = Told[User]{Reply: Reply{Status: 403, Text: "limited"}}, Reply{Status: 403, Text: "no"}
+		}, "token", Failed, "it isn't of the account that --account names", "correct --account"},
 		"one folder of workflows": {func(f *ForgeFacts) {
 			forgejo(f)
 			f.Workflows = Told[[]string]{Reply{Status: 200}, []string{".gitea/workflows"}}

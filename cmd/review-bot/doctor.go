@@ -107,7 +107,7 @@ func (c *doctorCmd) lookAt(env map[string]string) (target, error) {
 // lockable tells whether a lock could be tried.
 func lockable(f reviewer.ForgeFacts, reaction string) bool {
 	allowed := !f.Allowed.OK() || slices.Contains(f.Allowed.Value, reaction)
-	return reaction != "" && allowed && f.Pull.OK() && f.IssueRead.OK() && f.Account.OK()
+	return reaction != "" && allowed && f.Pull.OK() && f.IssueRead.OK() && (f.Account.OK() || f.Named.OK())
 }
 
 // configured is the check of the configuration, and the command and the settings

@@ -19,6 +19,7 @@ type targetFlags struct {
 	Repo      string `help:"Repository." placeholder:"OWNER/NAME" also:"GITHUB_REPOSITORY"`
 	PR        string `name:"pr" help:"Number of the pull request; inside a job it is taken from the event." placeholder:"N"`
 	Token     string `help:"The account's token. In CI give it by environment only: arguments show in process lists." also:"GITEA_TOKEN"`
+	Account   string `help:"Whose token it is, for one that doesn't say so: Forgejo's tokens that are limited to repositories." placeholder:"LOGIN"`
 	TokenFile string `help:"File that holds the token." type:"path" placeholder:"FILE"`
 
 	ForgeLimit time.Duration `hidden:"" help:"For tests: how long a request to the forge may take."`
@@ -30,6 +31,7 @@ type target struct {
 	owner, name string
 	number      int64
 	token       string
+	account     string        // whose it is; "" asks the server
 	limit       time.Duration // of a request; 0 for the default
 }
 
@@ -45,7 +47,7 @@ func (t target) reader() *gitea.Client {
 
 func (t target) config() gitea.Config {
 	return gitea.Config{
-		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Retries: 3, Limit: t.limit,
+		Server: t.server, Owner: t.owner, Name: t.name, Number: t.number, Token: t.token, Account: t.account, Retries: 3, Limit: t.limit,
 	}
 }
 
@@ -76,7 +78,7 @@ func (f targetFlags) secret(env map[string]string) (string, error) {
 
 // place is the pull request without the token.
 func (f targetFlags) place(env map[string]string) (target, error) {
-	t := target{limit: f.ForgeLimit}
+	t := target{limit: f.ForgeLimit, account: f.Account}
 	if f.Server == "" {
 		return t, usage("no server is given — give --server URL, the forge's front page (inside a job it is GITHUB_SERVER_URL)")
 	}

@@ -11,7 +11,9 @@ func TestConversationsOfOneLine(t *testing.T) {
 	at := func(id int64, commit, body string) Comment {
 		return Comment{ID: id, Review: ownReview, Path: "a.go", NewLine: 9, Commit: commit, Body: body}
 	}
-	reply := func(review, root int64) string { return fmt.Sprintf("Fixed.\n\n<!-- review-bot-reply:%d:%d covers=2 -->", review, root) }
+	reply := func(review, root int64) string {
+		return fmt.Sprintf("Fixed.\n\n<!-- review-bot-reply:%d:%d covers=2 -->", review, root)
+	}
 	old := func(c Comment) Comment {
 		c.OldLine, c.NewLine = c.NewLine, 0
 		return c

@@ -32,6 +32,7 @@ type Config struct {
 	Name    string // the repository's
 	Number  int64  // the pull request's
 	Token   string
+	Account string            // whose token it is, for one that doesn't say so; "" asks the server
 	HTTP    http.RoundTripper // nil for the default transport
 	Retries int               // of a read that failed for a passing cause; 0 for none
 	Reading bool              // nothing is written: no such request gets out, and errors name the rights that reading needs
@@ -52,7 +53,9 @@ type Client struct {
 	http     *http.Client
 	requests *atomic.Int64
 	listings listings
-	kept     kept // contents
+	kept     kept         // contents
+	named    atomic.Int64 // id of Config.Account where the token doesn't say whose it is; else 0
+	stranger atomic.Bool  // the token isn't that account's
 
 	batchTime time.Duration // see the constant
 	oneByOne  atomic.Bool   // several files in one request is what the server can't
@@ -258,23 +261,6 @@ func (c *Client) what() string { return fmt.Sprintf("%s#%d", c.repo(), c.cfg.Num
 
 // repo names the repository in errors.
 func (c *Client) repo() string { return c.cfg.Owner + "/" + c.cfg.Name }
-
-// Account is the user whose token it is.
-func (c *Client) Account(ctx context.Context) (reviewer.User, error) {
-	const doing = "asking whose token this is"
-	client, err := c.read(ctx)
-	if err != nil {
-		return reviewer.User{}, c.explain(doing, "", nil, err)
-	}
-	u, resp, err := client.GetMyUserInfo()
-	if err != nil {
-		return reviewer.User{}, c.explain(doing, "read:user", resp, err)
-	}
-	if u.ID == 0 || u.UserName == "" {
-		return reviewer.User{}, c.explain(doing, "", resp, errors.New("the answer names no user"))
-	}
-	return reviewer.User{ID: u.ID, Login: u.UserName}, nil
-}
 
 // Pull reads the pull request.
 func (c *Client) Pull(ctx context.Context) (reviewer.Pull, error) {

@@ -58,6 +58,10 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 		e.Next = "go on without it, or use a server that can (Gitea resolves since 1.26 and replies since 1.27, Forgejo attaches)"
 	case errors.Is(err, reviewer.ErrGone):
 		e.Next = "run the job again: it reads anew what is there"
+	case errors.Is(err, errNoOwner):
+		e.Next = "give --account LOGIN, as a token that is limited to repositories can't be asked, or create one with " + needed
+	case errors.Is(err, errStranger):
+		e.Next = "correct --account (REVIEW_BOT_ACCOUNT), or take that account's token"
 	case errors.Is(err, errNoRepo):
 		e.Next = "check --repo (GITHUB_REPOSITORY) and that the account may read the repository"
 	case code == http.StatusUnauthorized:
@@ -66,6 +70,9 @@ func (c *Client) explain(doing, scope string, resp *sdk.Response, err error) err
 	case code == http.StatusForbidden && strings.Contains(message, "required scope"):
 		e.Err = fmt.Errorf("the token lacks scope %s", scope)
 		e.Next = "create one with " + needed + ", and set GITEA_TOKEN"
+		if scope == "read:user" {
+			e.Next += "; or give --account LOGIN"
+		}
 	case code == http.StatusForbidden:
 		e.Err = fmt.Errorf("the server forbids it: %s", message)
 		e.Next = "give the account " + access + " access to the repository"

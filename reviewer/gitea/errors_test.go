@@ -388,7 +388,7 @@ func TestErrorLines(t *testing.T) {
 		want   string
 	}{
 		"a bad token":        {"Account", status(401, `{"message":"invalid username, password or token"}`), "asking whose token this is: the server doesn't accept the token — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
-		"no scope user":      {"Account", status(403, scope), "asking whose token this is: the token lacks scope read:user — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
+		"no scope user":      {"Account", status(403, scope), "asking whose token this is: the token lacks scope read:user — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN; or give --account LOGIN"},
 		"no scope issue":     {"Timeline", status(403, scope), "reading the timeline of alice/shop#42: the token lacks scope write:issue — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
 		"no scope to react":  {"React", status(403, scope), "locking alice/shop#42 with the reaction eyes: the token lacks scope write:issue — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},
 		"no scope to edit":   {"EditReview", status(403, scope), "editing a review on alice/shop#42: the token lacks scope write:issue — create one with repository: write, issue: write, user: read, and set GITEA_TOKEN"},

@@ -147,6 +147,9 @@ type expected struct {
 func (f fault) of(c call) (want expected, ok bool) {
 	want = expected{passes: f.passes, next: f.next, requests: 1}
 	if c.method == http.MethodGet {
+		if f.name == "403" && c.name == "Account" {
+			want.next = "give --account LOGIN, as a token that is limited to repositories can't be asked, or create one with " + needed
+		}
 		if f.name == "404" {
 			switch c.name {
 			case "Account":

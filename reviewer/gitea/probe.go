@@ -46,6 +46,13 @@ func (c *Client) Examine(ctx context.Context) (reviewer.ForgeFacts, error) {
 	}
 	f.Account.Reply = c.ask(ctx, question{path: "/user", into: &user})
 	f.Account.Value = reviewer.User{ID: user.ID, Login: user.Login}
+	if f.Account.Status == http.StatusForbidden && c.cfg.Account != "" {
+		var answer permissionOf
+		f.Named = c.ask(ctx, question{path: c.permissionPath(), into: &answer})
+		if f.Named.OK() && answer.User != nil {
+			f.Account.Value = reviewer.User{ID: answer.User.ID, Login: answer.User.UserName}
+		}
+	}
 	if f.Account.Status == http.StatusUnauthorized {
 		return f, ctx.Err()
 	}

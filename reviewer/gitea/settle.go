@@ -79,6 +79,9 @@ type request struct {
 // send makes the request once, whatever comes back. id is that of what was
 // written; 0 for a silent request.
 func (c *Client) send(ctx context.Context, r request) (id int64, err error) {
+	if err := c.mayWrite(); err != nil {
+		return 0, c.explain(r.doing, "", nil, err)
+	}
 	req, err := c.request(ctx, r.method, r.path, nil, r.body)
 	if err != nil {
 		return 0, c.explain(r.doing, "", nil, err)

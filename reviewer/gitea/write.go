@@ -25,7 +25,12 @@ var events = map[sentinel.Verdict]sdk.ReviewStateType{
 }
 
 // write makes an SDK client for a write, which is sent once whatever comes back.
-func (c *Client) write(ctx context.Context) (*sdk.Client, error) { return c.sdk(ctx) }
+func (c *Client) write(ctx context.Context) (*sdk.Client, error) {
+	if err := c.mayWrite(); err != nil {
+		return nil, err
+	}
+	return c.sdk(ctx)
+}
 
 // unsure marks the error of a write that may have happened all the same: the
 // connection broke after the request may have been sent, or the server failed in
@@ -82,7 +87,11 @@ func (c *Client) PostReview(ctx context.Context, review reviewer.NewReview) (rev
 	if err != nil {
 		return reviewer.Row{}, c.explain(doing, "write:repository", resp, unsure(resp, err))
 	}
-	return row(*r), nil
+	posted := row(*r)
+	if err := c.its(posted.Author); err != nil {
+		return reviewer.Row{}, c.explain(doing, "", resp, err)
+	}
+	return posted, nil
 }
 
 var errUnchanged = errors.New("the server changed nothing (204)")
@@ -159,6 +168,9 @@ func (c *Client) SubmitPending(ctx context.Context, review int64, body string) (
 // needed. The error is ErrAsked if the server did nothing.
 func (c *Client) RequestReview(ctx context.Context, login string) error {
 	doing := "asking " + login + " for a review of " + c.what()
+	if err := c.mayWrite(); err != nil {
+		return c.explain(doing, "", nil, err)
+	}
 	req, err := c.request(ctx, http.MethodPost, c.path("/pulls/%d/requested_reviewers", c.cfg.Number), nil,
 		sdk.PullReviewRequestOptions{Reviewers: []string{login}})
 	if err != nil {
@@ -228,6 +240,9 @@ func (c *Client) React(ctx context.Context, content string) (added bool, created
 	}
 	reaction, resp, err := client.PostIssueReaction(c.cfg.Owner, c.cfg.Name, c.cfg.Number, content)
 	switch {
+	case resp != nil && resp.StatusCode == http.StatusCreated && err == nil && reaction.User != nil && c.its(reaction.User.ID) != nil:
+		_ = c.Unreact(ctx, content) // else it expires
+		return false, time.Time{}, c.explain(doing, "", resp, errStranger)
 	case resp != nil && resp.StatusCode == http.StatusCreated && err == nil:
 		return true, reaction.Created, nil
 	case resp != nil && (resp.StatusCode == http.StatusOK || resp.StatusCode >= http.StatusInternalServerError):
@@ -276,7 +291,7 @@ func (c *Client) Reactions(ctx context.Context) ([]reviewer.Reaction, time.Time,
 // was none.
 func (c *Client) Unreact(ctx context.Context, content string) error {
 	doing := fmt.Sprintf("unlocking %s, the reaction %s", c.what(), content)
-	client, err := c.write(ctx)
+	client, err := c.sdk(ctx)
 	if err != nil {
 		return c.explain(doing, "", nil, err)
 	}
