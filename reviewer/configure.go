@@ -64,9 +64,11 @@ func (r *run) configure(ctx context.Context, pull Pull) error {
 		if content, ok := files[configuration]; ok && configuration != "" {
 			file = append([]byte{}, content...) // not nil
 		}
-		if r.set, r.env.Model, err = c.Effective(file); err != nil {
-			return err
+		set, model, err := c.Effective(file)
+		if err != nil {
+			return err // r.set stays what flags and environment say: the run still ends by it
 		}
+		r.set, r.env.Model = set, model
 		r.tokens = newCounter(r.set)
 	}
 	asked := wanted(attributesPath, configuration, r.first)

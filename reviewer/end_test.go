@@ -321,3 +321,42 @@ func TestAStoppedRunLeavesNothingUnreadApproved(t *testing.T) {
 		t.Errorf("only %d runs were stopped", stopped)
 	}
 }
+
+// mistaken is a configuration with a mistake in the base branch's file.
+type mistaken struct{ flags }
+
+func (mistaken) Effective([]byte) (reviewer.Settings, reviewer.Model, error) {
+	return reviewer.Settings{}, nil, errors.New("no such setting")
+}
+
+// A mistake in the configuration leaves what flags say: a run that may only look writes
+// nothing, and one that takes an approval back takes the lock.
+func TestAMistakenConfigurationKeepsTheFlags(t *testing.T) {
+	d := newDesk(t)
+	d.approve()
+	push2(d)
+	run := func() {
+		t.Helper()
+		env := d.env(approving)
+		env.Configuration = mistaken{}
+		if r, err := reviewer.Review(t.Context(), d.set, env); err == nil || r.DryRun != d.set.DryRun {
+			t.Fatalf("%v, %+v", err, r)
+		}
+	}
+	before := d.forge.Dump()
+	d.set.DryRun = true
+	run()
+	if after := d.forge.Dump(); after != before {
+		t.Errorf("it wrote:\n%s", after)
+	}
+	d.set.DryRun = false
+	locked := false
+	d.hook = func(c forgetest.Call) error {
+		locked = locked || c.Op == forgetest.React
+		return nil
+	}
+	if run(); !locked {
+		t.Error("it wrote without the lock")
+	}
+	d.merges(unapproved)
+}
