@@ -205,9 +205,7 @@ func (s Situation) verdict() Action {
 		a.Outcome, a.Reason = OwnPull, "the account is the pull request's author"
 		return a
 	case s.Advisory:
-		a := s.comment(cur, has)
-		a.Reason = "the role is advisory"
-		return a
+		return s.advise(cur, has)
 	}
 	want := Desired(s)
 	a := s.table(cur, has, want)
@@ -257,6 +255,26 @@ func (s Situation) comment(cur Record, has bool) Action {
 		if has {
 			a.Outcome = Reposted
 			a.Supersede = append(a.Supersede, replaceable(cur)...)
+		}
+	}
+	return a
+}
+
+// advise comments for a role that doesn't gate. The account's other roles may not run
+// again, so what the account says of the head is seen to all the same: a block of theirs
+// that was lost is posted, and an approval that is none of this head is taken back.
+func (s Situation) advise(cur Record, has bool) Action {
+	want := Desired(s)
+	if rest := Rest(s); want.Event == sentinel.RequestChanges && rest.Post != "" {
+		return rest // then it comments
+	}
+	a := s.comment(cur, has)
+	a.Desired, a.Reason = want.Event, "the role is advisory"
+	if want.Event == sentinel.None || want.Event == sentinel.Approved && s.NoApprove {
+		if a.Hold, a.Withdraw = s.takesBack(want, s.Log.Gate()); a.Hold == "" {
+			a.Withdraw = false
+		} else if a.Outcome == Skipped {
+			a.Outcome = Reposted
 		}
 	}
 	return a

@@ -127,9 +127,18 @@ func TestTheTable(t *testing.T) {
 		{"any | advisory | same text", history(review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped"},
 		{"any | advisory | text changed", history(review(sec, comment, comment, h1)), judge(comment, h1, advisory, newText), none, "patched, patch 1"},
 		{"any | advisory | head changed", history(review(sec, comment, comment, h1)), judge(comment, h2, advisory), none, "patched, patch 1"},
-		{"APPROVED | advisory from now on", history(review(sec, approved, approved, h1)), judge(comment, h1, advisory), none, "reposted, post comment, supersede 1"},
+		{"APPROVED | advisory from now on", history(review(sec, approved, approved, h1)), judge(comment, h1, advisory), none,
+			"reposted, post comment, supersede 1, hold, withdraw"},
+		{"APPROVED for another head | advisory from now on", history(review(sec, approved, approved, h1)), judge(comment, h2, advisory), none,
+			"reposted, post comment, supersede 1, hold, withdraw"},
+		{"a sibling's APPROVED for another head | advisory", history(review("a", approved, approved, h1), review(sec, comment, comment, h2, advises)),
+			judge(comment, h2, advisory), none, "reposted, hold, withdraw"},
+		{"a sibling's APPROVED for this head | advisory", history(review("a", approved, approved, h1), review(sec, comment, comment, h1, advises)),
+			judge(comment, h1, advisory), approved, "skipped"},
+		{"a sibling's block that is lost | advisory", history(review("a", changes, changes, h1), review(sec, comment, comment, h1, advises), rerequest),
+			judge(comment, h1, advisory), changes, "reposted, post request_changes"},
 		{"REQUEST_CHANGES | advisory from now on: it stays", history(review(sec, changes, changes, h1)), judge(comment, h1, advisory), none, "reposted, post comment"},
-		{"any | advisory | a sibling's block is no business of it", history(review("a", changes, changes, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped"},
+		{"any | advisory | a sibling's block is no business of it", history(review("a", changes, changes, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), changes, "skipped"},
 		{"COMMENT | advisory from now on: that is noted", history(review(sec, comment, comment, h1)), judge(comment, h1, advisory), none, "patched, patch 1"},
 		{"COMMENT | advisory no longer: that is noted", history(review(sec, comment, comment, h1, advises)), judge(comment, h1), none, "patched, patch 1"},
 
@@ -170,7 +179,8 @@ func TestLeftoversAreFinished(t *testing.T) {
 		{"a person's edit stays", history(review(sec, approved, approved, h1, edited), review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"its timeline entry is gone: it can't be patched", history(review(sec, approved, approved, h1, entryDeleted), review(sec, changes, changes, h1)), judge(changes, h1), changes, "skipped"},
 		{"other roles' records are theirs", history(review("a", comment, comment, h1), review("a", approved, approved, h1), review(sec, approved, approved, h1)), judge(approved, h1), approved, "skipped"},
-		{"an advisory role's, too", history(review(sec, approved, approved, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none, "skipped, supersede 1"},
+		{"an advisory role's, too", history(review(sec, approved, approved, h1), review(sec, comment, comment, h1, advises)), judge(comment, h1, advisory), none,
+			"reposted, supersede 1, hold, withdraw"},
 	})
 }
 

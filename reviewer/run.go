@@ -298,7 +298,7 @@ func (r *run) report(cfg *escalation.Config, d escalation.Done, log escalation.L
 	case d.Gate.Unofficial && !cfg.Advisory:
 		r.note("the account's reviews don't gate: give it write access, or list it as a reviewer in the branch protection")
 	}
-	if cfg.Advisory && d.Gate.Has(sentinel.RequestChanges) {
+	if cfg.Advisory && d.Gate.Has(sentinel.RequestChanges) && !d.Gate.Held && d.Desired != sentinel.RequestChanges {
 		r.note("the account still requests changes from before the role was advisory: dismiss that review, or run `review-bot reconcile`")
 	}
 }
