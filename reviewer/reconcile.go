@@ -119,7 +119,7 @@ func reconciled(cfg *escalation.Config, pull Pull, cur escalation.Record, d esca
 		r.BaseBranch = pull.BaseBranch
 	}
 	r.Advisory = cur.Sentinel.Advisory
-	if d.Outcome == escalation.Failed || d.Action.As == cur.Role() || d.Action.Withdraw {
+	if d.Outcome == escalation.Failed || d.Outcome == escalation.Waived || d.Action.As == cur.Role() || d.Action.Withdraw {
 		r.Outcome = d.Outcome
 	}
 	return r

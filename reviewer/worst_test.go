@@ -151,3 +151,44 @@ func TestARoleThatCantReadAllOfItKeepsTheAccountFromApproving(t *testing.T) {
 		s.rest(name+", advisory", whole("logic"), advisory)
 	}
 }
+
+// What a person dismissed holds nobody, by reconcile's word as by a role's own run, also
+// where nothing is left to write. A finding that comes later does.
+func TestReconcileSaysThatABlockWasWaived(t *testing.T) {
+	s := newStory(t, forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true}})
+	s.answer = honest
+	s.mustRun(as("security"))
+	s.forge.Push("author", map[string]string{"f.go": evil})
+	s.mustRun()
+	s.answer = nil
+	s.mustRun(as("security"))
+	says := func(when string, want bool) {
+		t.Helper()
+		r, err := s.reconcile(nil, "")
+		if err != nil || len(r.Roles) != 2 {
+			t.Fatalf("%s: %v, %+v", when, err, r)
+		}
+		for _, role := range r.Roles {
+			if (role.Outcome == escalation.Waived) != want {
+				t.Errorf("%s: %s is %s, and the account says %s", when, role.Role, role.Outcome, role.Event)
+			}
+		}
+	}
+	says("blocked", false)
+	rows, _ := s.shared.As("bot").Reviews(t.Context())
+	for _, row := range rows {
+		if row.State == escalation.RowRequestChanges && row.Official && !row.Dismissed {
+			if err := s.forge.Dismiss("owner", row.ID, "as is", false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	says("dismissed", true)
+	s.mustRun()
+	says("when the role has noted it", true)
+	says("again", true)
+	s.forge.Push("author", map[string]string{"g.go": strings.ReplaceAll(evil, "f", "g")})
+	s.answer = honest
+	s.mustRun()
+	says("with another finding", false)
+}
