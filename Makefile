@@ -51,11 +51,22 @@ test: test-quick test-real ## all tests, the quick ones first (TESTFLAGS=…)
 test-quick: $(GOTESTSUM) ## the tests that need no Gitea
 	@packages=$$(.ci/packages quick); .ci/gotest $(TESTFLAGS) $$packages
 
+# Another server for `make test-real`, such as a Forgejo: its program, and the folder with
+# its templates, options and public unless they are built in. See docs/servers.md.
+FORGE        ?=
+FORGE_STATIC ?=
+
 .PHONY: test-real
-test-real: $(GOTESTSUM) ## the tests on a real Gitea (the first time it is built: about 3 minutes)
+ifneq ($(FORGE),)
+test-real: $(GOTESTSUM) ## the tests on a real Gitea (the first time it is built: about 3 minutes); FORGE=… FORGE_STATIC=… for another server
+	REVIEW_BOT_FORGE='$(abspath $(FORGE))' REVIEW_BOT_FORGE_STATIC='$(if $(FORGE_STATIC),$(abspath $(FORGE_STATIC)))' \
+		.ci/gotest -count=1 -timeout 40m -run '^TestServer(Conforms|AndMemoryStayAlike)$$' $(TESTFLAGS) ./reviewer/gitea
+else
+test-real: $(GOTESTSUM)
 	go run ./cmd/demo build
 	@# More at a time than there are processors: half of a test is waiting for the server.
 	@packages=$$(.ci/packages real); .ci/gotest -timeout 40m -parallel 4 $(TESTFLAGS) $$packages
+endif
 
 .PHONY: e2e
 e2e: ## the workflow and the action on a real Gitea with a real runner (part of make test)

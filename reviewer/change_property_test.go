@@ -91,7 +91,7 @@ func (h *changer) play() {
 		}
 	}
 	h.tell("base %q\nhead %q", base, head)
-	h.s = newStory(h.T, forgetest.Options{Base: base, Head: head})
+	h.s = newStory(h.T, forgetest.Options{Dialect: pick(h, forgetest.Dialects()...), Base: base, Head: head})
 	if len(head) == 0 {
 		return
 	}

@@ -99,6 +99,7 @@ func (w *watched) hook(c forgetest.Call) error {
 // A disturbance is a story up to a run that is to be disturbed.
 type disturbance struct {
 	name  string
+	on    forgetest.Dialect
 	set   func(*reviewer.Settings)
 	start func(s *story)
 	act   func(s *story, edit func(*reviewer.Settings)) error
@@ -185,7 +186,12 @@ func reconciles(s *story, _ func(*reviewer.Settings)) error {
 // run that nothing disturbs ends as if nothing had happened.
 func TestEveryFaultAtEveryRequest(t *testing.T) {
 	t.Parallel()
-	for _, d := range disturbances {
+	all := slices.Clone(disturbances)
+	for _, d := range disturbances[:4] { // those that post, patch and supersede
+		d.name, d.on = d.name+", on "+forgetest.Forgejo17.Name, forgetest.Forgejo17
+		all = append(all, d)
+	}
+	for _, d := range all {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			made, requests := 0, d.requests(t)
@@ -207,7 +213,7 @@ func TestEveryFaultAtEveryRequest(t *testing.T) {
 // prepare is the story up to the run.
 func (d disturbance) prepare(t *testing.T) *story {
 	t.Helper()
-	s := newStory(t, forgetest.Options{Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
+	s := newStory(t, forgetest.Options{Dialect: d.on, Protection: &forgetest.Protection{BlockOnRejected: true, RequiredApprovals: 1}})
 	s.answer = keepingHonest
 	d.start(s)
 	return s

@@ -76,12 +76,8 @@ func theSite(t giteatest.TB) *site {
 
 // dialectOf is how the server behaves, by the version that it names.
 func dialectOf(t giteatest.TB, srv *giteatest.Server) forgetest.Dialect {
-	var answer struct {
-		Version string `json:"version"`
-	}
-	srv.Call(t, srv.Admin.Token, http.MethodGet, "/version", nil, &answer)
-	d := forgetest.DialectOf(answer.Version)
-	t.Logf("the server is %s: %s", answer.Version, d.Name)
+	d := forgetest.DialectOf(srv.Version)
+	t.Logf("the server is %s: %s", srv.Version, d.Name)
 	return d
 }
 
@@ -324,7 +320,7 @@ func (b *realBench) Merge() (bool, string) {
 	return status == http.StatusOK, message
 }
 
-func TestGiteaConforms(t *testing.T) {
+func TestServerConforms(t *testing.T) {
 	forgetest.Conformance(t, func(t forgetest.TB, s forgetest.Setup) forgetest.Bench { return newBench(t, s) })
 }
 
@@ -336,9 +332,9 @@ const (
 	steps        = 12
 )
 
-// TestGiteaAndMemoryStayAlike runs random histories on the real server and on the
+// TestServerAndMemoryStayAlike runs random histories on the real server and on the
 // forge in memory, and after each step compares all that the bot can read.
-func TestGiteaAndMemoryStayAlike(t *testing.T) {
+func TestServerAndMemoryStayAlike(t *testing.T) {
 	count := os.Getenv(historiesEnv)
 	if count == "" {
 		count = histories

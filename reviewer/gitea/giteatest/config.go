@@ -78,6 +78,9 @@ MODE = file
 LEVEL = Info
 ROOT_PATH = %[13]s
 
+[log.file]
+FILE_NAME = gitea.log
+
 [actions]
 ENABLED = true
 DEFAULT_ACTIONS_URL = self

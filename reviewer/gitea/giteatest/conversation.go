@@ -61,6 +61,12 @@ func (p *Pull) reply(ctx context.Context, as *User, comment int64, text string) 
 		"origin": {"timeline"}, "latest_commit_id": {to.CommitID}, "side": {side}, "line": {strconv.FormatInt(line, 10)},
 		"path": {to.Path}, "content": {text}, "reply": {strconv.FormatInt(to.ReviewID, 10)}, "single_review": {"true"},
 	}
+	if p.Repo.Server.forgejo() { // its API has what its page does
+		var made struct{ ID int64 }
+		_, err := p.Repo.Server.Do(ctx, as.Token, http.MethodPost, p.path("/reviews/%d/comments", to.ReviewID),
+			map[string]any{"path": to.Path, "body": text, "new_position": to.Position, "old_position": to.Original}, &made)
+		return made.ID, err
+	}
 	before, err := p.comments(ctx, to.ReviewID)
 	if err != nil {
 		return 0, err

@@ -79,7 +79,7 @@ func (p *process) stop(grace time.Duration) error {
 func cleanEnv(extra ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
-		if strings.HasPrefix(kv, "GIT_") || strings.HasPrefix(kv, "GITEA_") || strings.HasPrefix(kv, "LISTEN_FDS=") ||
+		if strings.HasPrefix(kv, "GIT_") || strings.HasPrefix(kv, "GITEA_") || strings.HasPrefix(kv, "FORGEJO_") || strings.HasPrefix(kv, "LISTEN_FDS=") ||
 			strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "SSH_ORIGINAL_COMMAND=") {
 			continue
 		}

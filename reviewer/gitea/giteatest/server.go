@@ -51,6 +51,8 @@ type Server struct {
 	URL string
 	// Admin is the site's administrator. Its token has all scopes.
 	Admin *User
+	// Version is what the server says that it is, as in 1.26.0 or 15.0.3+gitea-1.22.0.
+	Version string
 
 	dir       string
 	keep      bool // of dir, at Close
@@ -81,12 +83,7 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 			return nil, err
 		}
 	}
-	binary, err := Build(ctx, root, opts.Progress)
-	if err != nil {
-		return nil, err
-	}
-	cache := filepath.Dir(binary)
-	source, err := server.sourceDir(ctx, root, cache)
+	binary, source, cache, err := program(ctx, root, opts.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +125,16 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 	if _, err := s.Do(ctx, s.Admin.Token, http.MethodGet, "/user", nil, s.Admin.into()); err != nil {
 		return nil, err
 	}
-	return s, nil
+	var answer struct {
+		Version string `json:"version"`
+	}
+	_, err = s.Do(ctx, s.Admin.Token, http.MethodGet, "/version", nil, &answer)
+	s.Version = answer.Version
+	return s, err
 }
+
+// forgejo reports whether the server is a Forgejo.
+func (s *Server) forgejo() bool { return strings.Contains(s.Version, "+gitea-") }
 
 // portTries is how many free ports a start may lose to other processes.
 const portTries = 3
@@ -253,7 +258,7 @@ func (s *Server) Close() error {
 // Via is the same server, reached through a proxy: all requests and pushes of what
 // is made from it go there. Closing it does nothing.
 func (s *Server) Via(p *Proxy) *Server {
-	seen := &Server{URL: p.URL, Admin: s.Admin, dir: s.dir, scratch: s.scratch, process: s.process, client: s.client}
+	seen := &Server{URL: p.URL, Admin: s.Admin, Version: s.Version, dir: s.dir, scratch: s.scratch, process: s.process, client: s.client}
 	seen.closeOnce.Do(func() {})
 	return seen
 }
