@@ -2,6 +2,7 @@ package shown
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -284,6 +285,87 @@ func TestLockFilesKeepTheirDigests(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A digest where no package manager looks for it is none, and a second value takes the first one's place.
+func TestLockFilesKeepTheirDigestsWhereTheyAreRead(t *testing.T) {
+	const lodash = "node_modules/lodash"
+	entry, other := npm(lodash, "4.17.20", 1), npm("node_modules/b", "1.0.0", 2)
+	integrity := `"integrity": "` + sha512(1) + `"`
+	yaml := "packages:\n\n" + pnpm("a", "1.0.0", 1) + pnpm("b", "1.0.0", 2)
+	crates := crate("rand", "0.8.5", 1) + crate("syn", "1.0.0", 2)
+	pip := "{\n    \"default\": {\n" + pipfile("requests", "2.31.0", 1) + pipfile("idna", "3.4", 3) + "    }\n}\n"
+	for name, c := range map[string]struct{ path, before, from, to, shown string }{
+		"another key": {
+			"package-lock.json", npmLock(entry, other),
+			integrity, `"license": "` + sha512(1) + `"`, "+ " + `"license": "sha512`,
+		},
+		"a longer key": {
+			"package-lock.json", npmLock(entry, other),
+			integrity, `"_integrity": "` + sha512(1) + `"`, "+ " + `"_integrity": "`,
+		},
+		"a second value": {
+			"package-lock.json", npmLock(entry, other),
+			integrity, integrity + ",\n      \"integrity\": \"\"", "+ " + `"integrity": ""`,
+		},
+		"and on one line": {
+			"package-lock.json", npmLock(entry, other),
+			integrity, integrity + `, "integrity": ""`, "+ " + integrity + `, "integrity": ""`,
+		},
+		"an unknown kind": {
+			"package-lock.json", npmLock(entry, other),
+			sha512(1), "h1" + sha512(1)[6:], "+ " + `"integrity": "h1-`,
+		},
+		"a kind with more": {
+			"package-lock.json", npmLock(entry, other),
+			sha512(1), "x-" + sha512(1), "+ " + `"integrity": "x-sha512-`,
+		},
+		"another separator": {
+			"package-lock.json", npmLock(entry, other),
+			sha512(1), "sha512:" + sha512(1)[7:], "+ " + `"integrity": "sha512:`,
+		},
+		"hexadecimal digits": {
+			"package-lock.json", npmLock(entry, other),
+			sha512(1), hex256(1) + hex256(2), "+ " + `"integrity": "a3c0`,
+		},
+		"in a comment": {
+			"pnpm-lock.yaml", yaml,
+			"{integrity: " + sha512(1) + "}", "{} # integrity: " + sha512(1), "+ resolution: {} #",
+		},
+		"as another value": {
+			"pnpm-lock.yaml", yaml,
+			"{integrity: " + sha512(1) + "}", "{y: integrity, x: " + sha512(1) + "}", "+ resolution: {y",
+		},
+		"a line's comment": {
+			"Cargo.lock", crates,
+			"checksum = \"" + hex256(1), "# checksum = \"" + hex256(1), "+ # checksum",
+		},
+		"another list": {
+			"Pipfile.lock", pip,
+			"\"requests\": {\n            \"hashes\"", "\"requests\": {\n            \"others\"", "+ " + `"others": [`,
+		},
+		"a better one": {
+			"package-lock.json", npmLock(strings.Replace(entry, sha512(1), "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=", 1)),
+			"sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=", sha512(1), "",
+		},
+		"another package": {"package-lock.json", npmLock(entry), "4.17.20", "4.17.21", ""},
+	} {
+		b := base(t, "", "")
+		b.Has = func(string) bool { return true }
+		after := strings.Replace(c.before, c.from, c.to, 1)
+		f := classify(b, change{path: c.path, before: text(c.before), after: text(after)})[0]
+		if c.before == after {
+			t.Errorf("%s: nothing changes", name)
+		}
+		found := slices.ContainsFunc(f.Hunks, func(h diff.Hunk) bool {
+			return slices.ContainsFunc(h.Lines, func(l diff.Line) bool {
+				return strings.HasPrefix(string(l.Op)+" "+strings.TrimSpace(l.Text), c.shown)
+			})
+		})
+		if (f.Fate == Shown) != (c.shown != "") || c.shown != "" && !found {
+			t.Errorf("%s: fate %d\n%s", name, f.Fate, f.Render())
+		}
 	}
 }
 
