@@ -32,7 +32,12 @@ func (l Log) Reached(r Reach) Log {
 
 // fit compares the timeline with the reviews, which are listed whole.
 func (l *Log) fit(rows []Row) {
-	entries, since := map[int64]bool{}, Since(l.Account, rows)
+	roles := map[int64]string{}
+	for _, r := range l.Records {
+		roles[r.Row.ID] = r.Role()
+	}
+	since := since(l.Account, rows, func(row Row) string { return roles[row.ID] })
+	entries := map[int64]bool{}
 	requests := map[int64]bool{}
 	for _, e := range l.Entries {
 		entries[e.ID] = true

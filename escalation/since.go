@@ -14,6 +14,16 @@ import (
 // they are left alone. For an account without reviews it is that of the newest
 // review of all, or the zero time.
 func Since(account int64, rows []Row) time.Time {
+	return since(account, rows, func(row Row) string {
+		if _, s, err := sentinel.Split(row.Body); err == nil && s.Kind == sentinel.KindVerdict {
+			return s.Role
+		}
+		return ""
+	})
+}
+
+// since is Since, given whose verdict a row is, "" for none.
+func since(account int64, rows []Row, role func(Row) string) time.Time {
 	newest := map[string][2]Row{}
 	for _, row := range inOrder(rows) {
 		if row.Author != account || row.State == RowPending || row.State == RowRequest {
@@ -22,24 +32,24 @@ func Since(account int64, rows []Row) time.Time {
 		if row.State != RowComment {
 			newest[""] = [2]Row{row, row}
 		}
-		if _, s, err := sentinel.Split(row.Body); err == nil && s.Kind == sentinel.KindVerdict {
-			newest[s.Role] = [2]Row{newest[s.Role][1], row}
+		if role := role(row); role != "" {
+			newest[role] = [2]Row{newest[role][1], row}
 		}
 	}
-	var since time.Time
+	var oldest time.Time
 	for _, two := range newest {
 		for _, row := range two {
-			if row.ID != 0 && (since.IsZero() || row.Submitted.Before(since)) {
-				since = row.Submitted
+			if row.ID != 0 && (oldest.IsZero() || row.Submitted.Before(oldest)) {
+				oldest = row.Submitted
 			}
 		}
 	}
 	if len(newest) == 0 {
 		for _, row := range rows {
-			if row.Submitted.After(since) {
-				since = row.Submitted
+			if row.Submitted.After(oldest) {
+				oldest = row.Submitted
 			}
 		}
 	}
-	return since
+	return oldest
 }
