@@ -204,6 +204,9 @@ func TestPrecedenceOfTheFile(t *testing.T) {
 		"max_tokens_per_pr": {def: "0", top: "1", role: "0", variable: "5", arg: "6"},
 		"max_input_tokens":  {def: "100000", top: "5000", role: "6000", variable: "7000", arg: "8000"},
 		"max_calls":         {def: "8", top: "1", role: "2", variable: "3", arg: "4"},
+		"max_output_tokens": {def: "0", top: "1", role: "0", variable: "5", arg: "6"},
+		"parallel":          {def: "4", top: "1", role: "2", variable: "3", arg: "5"},
+		"receipt":           {def: "on", top: "off", role: "on", variable: "off", arg: "on"},
 		"price_in":          {def: "0", top: "1.5", role: "2", variable: "3", arg: "4"},
 		"price_out":         {def: "0", top: "1.5", role: "2", variable: "3", arg: "4"},
 		"guidelines": {

@@ -89,7 +89,7 @@ func TestSecretsInFeedback(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	secret := "ghp_" + strings.Repeat("aB3dE6gH9j", 3) + "kLmNoP"
-	first, second := "AKIA"+"QWERTYUIOPASDFGH", "AKIA"+"ZXCVBNMLKJHGFDSA"
+	first, second := "AKIA"+"Q3ZJ7XW9K2VB5TPM", "AKIA"+"H8RC4NYD6GLF2SQX"
 	block := []string{"-----BEGIN " + "PRIVATE KEY-----"}
 	for i := range 12 {
 		block = append(block, strings.Repeat(fmt.Sprintf("MIIEvQIBADANBgkqhkiG%02d", i), 2))

@@ -178,7 +178,7 @@ func TestFormsOfErrors(t *testing.T) {
 // A server that has dropped a part of the request isn't believed, whatever it answers.
 func TestWhatWasNotReadIsNotAnswered(t *testing.T) {
 	long := request
-	long.Material = strings.Repeat("a line of the diff\n", 800) // 3,800 tokens by the scripted server's count
+	long.Material = strings.Repeat("a line of the diff\n", 800) // 5,100 tokens by the scripted server's count
 	long.Tokens = 3484
 	receipts := long
 	receipts.Codes = []string{"0a1b2c3d", "4e5f6071"}
@@ -208,9 +208,9 @@ func TestWhatWasNotReadIsNotAnswered(t *testing.T) {
 		"a short request":        {req: request, script: always(counted(1))},
 		"fewer the second time":  {req: long, script: modeltest.Sequence(modeltest.Reply{Content: "{", Usage: modeltest.Usage{Prompt: 4000}}, counted(3900)), says: "the server counted 3900 tokens, and 4000 of a shorter request"},
 		"receipts":               {req: receipts, script: always(counted(0))},
-		"a window":               {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(3000)}, says: "the receipt lacks 1 of the 2 codes"},
-		"the near miss":          {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(3700)}, says: "the receipt lacks 1 of the 2 codes"},
-		"a window that is large": {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(4096)}},
+		"a window":               {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(4000)}, says: "the receipt lacks 1 of the 2 codes"},
+		"the near miss":          {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(5000)}, says: "the receipt lacks 1 of the 2 codes"},
+		"a window that is large": {req: receipts, script: always(counted(0)), opts: []modeltest.Option{modeltest.Window(6000)}},
 	} {
 		srv := serve(t, tt.script, tt.opts...)
 		_, _, err := client(srv).Review(t.Context(), tt.req)

@@ -91,7 +91,7 @@ func TestClientComputedUsage(t *testing.T) {
 		modeltest.Reply{Content: "12345", Usage: modeltest.Usage{Cached: 50}},
 	))
 	for _, want := range []openai.Usage{
-		{PromptTokens: 6, CompletionTokens: 2, TotalTokens: 8, PromptTokensDetails: &openai.PromptTokensDetails{}},
+		{PromptTokens: 8, CompletionTokens: 2, TotalTokens: 10, PromptTokensDetails: &openai.PromptTokensDetails{}},
 		{PromptTokens: 50, CompletionTokens: 2, TotalTokens: 52, PromptTokensDetails: &openai.PromptTokensDetails{CachedTokens: 50}},
 	} {
 		res, err := newClient(s, "").CreateChatCompletion(t.Context(), question("json_object"))

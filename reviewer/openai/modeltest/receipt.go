@@ -19,7 +19,7 @@ var receiptLine = regexp.MustCompile(`(?m)^Receipt [A-Z]: ([0-9a-f]{8})$`)
 // receipts of what it has read. A script's answer that has a receipt keeps it.
 func (o options) read(req Request, reply Reply) Reply {
 	text := req.Text()
-	if most := 4 * o.window; o.window > 0 && len(text) > most {
+	if most := 3 * o.window; o.window > 0 && len(text) > most {
 		text = text[len(text)-most:]
 		reply.Usage.Prompt = estimate(text)
 	}

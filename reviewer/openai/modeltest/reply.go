@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Usage counts tokens. A zero Prompt or Completion is replaced by a quarter of
+// Usage counts tokens. A zero Prompt or Completion is replaced by a third of
 // the bytes of the messages or of the answer, rounded up and at least 1, so
 // that counts are never zero and the same on every run. Cached is the part of
 // Prompt that came from the server's cache, sent as it is; a Prompt filled in is
@@ -160,4 +160,4 @@ func (u Usage) fill(prompt, completion string) Usage {
 	return u
 }
 
-func estimate(text string) int { return max(1, (len(text)+3)/4) }
+func estimate(text string) int { return max(1, (len(text)+2)/3) }
