@@ -1,7 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,11 +93,15 @@ func TestSecretsInFeedback(t *testing.T) {
 	s := newStory(t)
 	secret := "ghp_" + strings.Repeat("aB3dE6gH9j", 3) + "kLmNoP"
 	first, second := "AKIA"+"Q3ZJ7XW9K2VB5TPM", "AKIA"+"H8RC4NYD6GLF2SQX"
-	block := []string{"-----BEGIN " + "PRIVATE KEY-----"}
-	for i := range 12 {
-		block = append(block, strings.Repeat(fmt.Sprintf("MIIEvQIBADANBgkqhkiG%02d", i), 2))
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
 	}
-	block = append(block, "-----END "+"PRIVATE KEY-----")
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := strings.Split(strings.TrimSpace(string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))), "\n")
 	s.push(t, func(lines []string) []string {
 		lines[6] = "key := " + first
 		return slices.Concat(lines, block, []string{"tail(1)", "tail(2)", "tail(3)", "tail(4)", "tail(5)"})
