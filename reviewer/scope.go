@@ -248,6 +248,7 @@ func (r *run) hiddenBefore(
 	for _, p := range pairs {
 		then = append(then, diff.Versions(p.old, p.now))
 	}
+	pull.Head = commit
 	classified, err := r.classify(ctx, pull, then)
 	for i, f := range classified {
 		hidden[f.Path] = f.Fate != shown.Shown || f.Added < then[i].Added

@@ -204,7 +204,6 @@ func TestMaskLeavesCode(t *testing.T) {
 		"the longer line comes":   begin + "\n" + line[:40] + "\n" + line + "\n" + end,
 		"base64 that is no key":   begin + "\n" + der(96, 0)[1] + "\n" + end,
 		"the same on one line":    begin + `\n` + der(96, 0)[1] + `\n` + end,
-		"a part of a key as all":  begin + "\n" + der(96, 0)[0] + "\n" + end,
 		"more than a key":         begin + "\n" + line + "\n" + line + "\n" + end,
 		"words as long as lines":  words + "\n" + words + "\n" + end,
 		"words after a BEGIN":     begin + "\n" + words + "\n" + words + "\n",
@@ -244,6 +243,24 @@ func TestMaskLeavesCodeInKeys(t *testing.T) {
 	m := "[masked: private key]\n"
 	if want := m + m + m + words + "\n" + m + "deletebackup\n" + strings.TrimSpace(m); got != want || n != 1 {
 		t.Errorf("%d\n%s\nof\n%s", n, got, in)
+	}
+}
+
+// Of a key of which a line was taken out, or changed, the rest is a secret all the same.
+func TestMaskKeysThatAreNotWhole(t *testing.T) {
+	data := make([]byte, 900)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
+	copy(data, []byte{0x30, 0x82, byte((900 - 4) >> 8), byte((900 - 4) & 0xff), 2, 1, 0})
+	lines := folded(data, 64)
+	for i := 1; i < len(lines); i++ {
+		gone := slices.Delete(slices.Clone(lines), i, i+1)
+		got, n := Mask("-----BEGIN PRIVATE KEY-----\n" + strings.Join(gone, "\n") + "\n-----END PRIVATE KEY-----")
+		for _, line := range gone {
+			if n == 0 || len(line) == 64 && strings.Contains(got, line) {
+				t.Errorf("without line %d of %d, %d masked:\n%s", i+1, len(lines), n, got)
+				break
+			}
+		}
 	}
 }
 

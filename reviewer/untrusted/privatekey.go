@@ -241,7 +241,8 @@ func (b block) key(lines []string) bool {
 		return false
 	}
 	whole := b.begun && b.end > 0
-	return (whole || slices.Contains(keyWidths, width)) && (!b.begun || decodes(text, b.encrypted, whole))
+	part := slices.Contains(keyWidths, width) && (!b.begun || decodes(text, b.encrypted, false)) // a line of it may be gone
+	return part || whole && decodes(text, b.encrypted, whole)
 }
 
 // decodes reports whether base64 is that of a private key, or the first part of one: DER, as of OpenSSL, the forms of
