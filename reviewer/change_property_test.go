@@ -211,6 +211,9 @@ func (h *changer) check(res reviewer.Result, base, before, after map[string]stri
 		if was, ok := before[path]; ok && was == text {
 			continue
 		}
+		if sameForm(before, path, text) {
+			continue // the trees can't tell it from what was there, and a stale diff doesn't say it
+		}
 		name := diff.ShowName(path)
 		named := unread[path] || unread[change.Form(path)]
 		if named {
@@ -243,6 +246,21 @@ func (h *changer) check(res reviewer.Result, base, before, after map[string]stri
 			}
 		}
 	}
+}
+
+// sameForm reports whether some file had the content under a name that a tree's JSON gives in
+// the same form.
+func sameForm(before map[string]string, path, text string) bool {
+	form := change.Form(path)
+	if change.Exact(form) {
+		return false
+	}
+	for was, content := range before {
+		if change.Form(was) == form && content == text {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSums holds what is shown of go.sum, if it is a lock file, against the base branch's: the lines of new modules,

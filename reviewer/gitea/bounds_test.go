@@ -94,7 +94,8 @@ func TestAnErrorsPageIsCut(t *testing.T) {
 	if took := allocated(func() { _, err = f.client().Account(t.Context()) }); took>>20 > 50 {
 		t.Errorf("%d MiB allocated", took>>20)
 	}
-	wantLine(t, err, "give the account write access to the repository")
+	wantLine(t, err, "give --account LOGIN, as a token that is limited to repositories can't be asked, or create one with "+
+		"repository: write, issue: write, user: read")
 }
 
 // Anybody may write a comment of many megabytes. It is read in part, and what comes
