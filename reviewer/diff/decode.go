@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -35,7 +36,7 @@ func Decode(data []byte) (text []byte, how string, ok bool) {
 // decodeUTF16 reads text with a byte order mark, or with the clear pattern of one: every other byte is zero.
 func decodeUTF16(data []byte) ([]byte, bool) {
 	little, ok := byteOrder(data)
-	if !ok || len(data)%2 != 0 || readableRun(data) >= maxReadableRun {
+	if !ok || len(data)%2 != 0 || readableRun(data) >= maxReadableRun || shellCommand.Match(data) {
 		return nil, false
 	}
 	units := make([]uint16, 0, len(data)/2)
@@ -58,6 +59,10 @@ func decodeUTF16(data []byte) ([]byte, bool) {
 // maxReadableRun is how many bytes in a row may be readable by themselves in UTF-16, line ends among them: in
 // Chinese some are, and more than that may be a text for programs that know no UTF-16.
 const maxReadableRun = 8
+
+// shellCommand finds what a shell that knows no UTF-16 takes for a command of its own, however short: all of what is
+// between two separators. A line of Chinese may be one to dash, and call another file.
+var shellCommand = regexp.MustCompile("[\n;&|`(][ \t]*[!-~][ -~]+(?:[\n;&|`)]|$)")
 
 func byteOrder(data []byte) (little, ok bool) {
 	switch {

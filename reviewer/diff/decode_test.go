@@ -46,8 +46,15 @@ func TestDecode(t *testing.T) {
 		},
 		"Latin-1": {data: "// gr\xfc\xdfe\nevil()\n", text: "// gr\xfc\xdfe\nevil()\n"},
 		// A shell passes over the first line and runs the second; as UTF-16 it would be Chinese.
-		"a script after the mark of UTF-16":   {data: shell, text: shell},
-		"the same with a NUL":                 {data: shell + "\x00", text: shell + "␀", how: withNULs},
+		"a script after the mark of UTF-16": {data: shell, text: shell},
+		"the same with a NUL":               {data: shell + "\x00", text: shell + "␀", how: withNULs},
+		// As UTF-16 it would be a line of Chinese; to dash it is a call.
+		"a short command within UTF-16": {
+			data: "\xff\xfe\x00\x4e\xe4\x4e\n./e\n\x4e\xe4\x4e", text: "\xff\xfe␀N\xe4N\n./e\nN\xe4N", how: withNULs,
+		},
+		"a short command after another": {
+			data: "\xff\xfe\xe4\x4e;./e;\x4e\xe4\x4e\x00\x4e", text: "\xff\xfe\xe4N;./e;N\xe4N␀N", how: withNULs,
+		},
 		"half a character":                    {data: "\xff\xfea", text: "\xff\xfea"},
 		"UTF-16 with a character of two, cut": {data: "\xff\xfe" + strings.Repeat("\x01\xd8", 20), no: true},
 		"UTF-32": {
