@@ -2,6 +2,7 @@ package reviewer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +24,10 @@ type flags struct {
 	model reviewer.Model
 }
 
-func (f flags) Path() string  { return "" }
-func (f flags) Given() string { return strings.Join(f.set.Siblings, ",") }
+func (f flags) Path() string { return "" }
+func (f flags) Given() string {
+	return fmt.Sprint(f.set.Siblings, f.set.Advisory, f.set.NoApprove)
+}
 
 func (f flags) Effective([]byte) (reviewer.Settings, reviewer.Model, error) {
 	return f.set, f.model, nil
