@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -287,8 +289,11 @@ func TestAStoppedRunLeavesNothingUnreadApproved(t *testing.T) {
 		push2(d)
 		d.forge.Advance(3 * time.Second)
 		ctx, stop := context.WithCancelCause(t.Context())
+		var mu sync.Mutex // requests are made side by side
 		calls, holds := 0, 0
 		d.hook = func(c forgetest.Call) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if c.Done && c.Op == forgetest.PostReview {
 				holds++
 			}
@@ -350,12 +355,14 @@ func TestAMistakenConfigurationKeepsTheFlags(t *testing.T) {
 		t.Errorf("it wrote:\n%s", after)
 	}
 	d.set.DryRun = false
-	locked := false
+	var locked atomic.Bool
 	d.hook = func(c forgetest.Call) error {
-		locked = locked || c.Op == forgetest.React
+		if c.Op == forgetest.React {
+			locked.Store(true)
+		}
 		return nil
 	}
-	if run(); !locked {
+	if run(); !locked.Load() {
 		t.Error("it wrote without the lock")
 	}
 	d.merges(unapproved)

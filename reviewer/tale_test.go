@@ -176,18 +176,21 @@ func (w *tale) job() {
 	happened := false
 	w.wrap = func(f reviewer.Forge) reviewer.Forge {
 		view, calls := f.(*forgetest.View), 0
-		view.Hook = func(c forgetest.Call) error {
-			if calls++; meanwhile && calls == at {
-				happened = true
-				w.meanwhile()
-			}
-			switch {
-			case dies == 0 || calls < dies, calls == dies && !(unheardOf && c.Done):
-				return nil
-			case calls == dies:
-				return unheard("killed")
-			}
-			return errors.New("killed")
+		view.Hook = func(c forgetest.Call) (err error) {
+			w.shared.Do(func(f *forgetest.Forge) { // requests are made side by side
+				if calls++; meanwhile && calls == at {
+					happened = true
+					w.meanwhile(f)
+				}
+				switch {
+				case dies == 0 || calls < dies, calls == dies && !(unheardOf && c.Done):
+				case calls == dies:
+					err = unheard("killed")
+				default:
+					err = errors.New("killed")
+				}
+			})
+			return err
 		}
 		return view
 	}
@@ -209,8 +212,7 @@ func (w *tale) job() {
 }
 
 // meanwhile is what others do while a job runs.
-func (w *tale) meanwhile() {
-	f := w.forge // what a view does to it has it locked already
+func (w *tale) meanwhile(f *forgetest.Forge) {
 	switch w.r.IntN(4) {
 	case 0:
 		f.Push("author", map[string]string{"f0.go": oneOf(w.r, "package q\nEVIL()\n", "package q\n")})
