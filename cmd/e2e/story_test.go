@@ -171,7 +171,7 @@ func latest(t *testing.T, pull *giteatest.Pull, of *giteatest.User) (last giteat
 // awaitAttempt waits until every job of a run has ended at that attempt, with success.
 func (s stage) awaitAttempt(t *testing.T, run, attempt int64) {
 	t.Helper()
-	err := giteatest.Poll(t.Context(), limit, "all jobs have run again", func() (bool, error) {
+	err := s.poll(t, "all jobs have run again", func() (bool, error) {
 		for _, j := range s.repo.Jobs(t, run) {
 			if j.Attempt != attempt || j.Status != "completed" {
 				return false, nil
@@ -179,7 +179,7 @@ func (s stage) awaitAttempt(t *testing.T, run, attempt int64) {
 		}
 		return true, nil
 	})
-	if got := s.repo.AwaitEnd(t, limit, run); err != nil || got.Conclusion != "success" {
+	if got := s.awaitEnd(t, run); err != nil || got.Conclusion != "success" {
 		t.Fatalf("%v; run %d is a %s\n%s", err, run, got.Conclusion, s.repo.Logs(t, run))
 	}
 }
@@ -268,7 +268,7 @@ func TestCancelled(t *testing.T) {
 
 func (s stage) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	if err := giteatest.Poll(t.Context(), limit, what, func() (bool, error) { return done(), nil }); err != nil {
+	if err := s.poll(t, what, func() (bool, error) { return done(), nil }); err != nil {
 		for _, run := range s.repo.Runs(t, "") {
 			t.Logf("run %d: %s %s\n%s", run.ID, run.Status, run.Conclusion, s.repo.Logs(t, run.ID))
 		}

@@ -21,7 +21,7 @@ func (s stage) next(t *testing.T, what string, act func()) giteatest.Run {
 	before := len(s.repo.Runs(t, ""))
 	act()
 	s.await(t, "a run for "+what, func() bool { return len(s.repo.Runs(t, "")) > before })
-	return s.repo.AwaitEnd(t, limit, s.repo.Runs(t, "")[0].ID)
+	return s.awaitEnd(t, s.repo.Runs(t, "")[0].ID)
 }
 
 // says checks what a run came to, and how often the model was asked in it.
@@ -115,10 +115,10 @@ func TestTriggers(t *testing.T) {
 		t.Fatalf("the run for the push is a %s: another event ended it", now.Conclusion)
 	}
 	close(hold)
-	if now := s.repo.AwaitEnd(t, limit, judging.ID); now.Conclusion != "success" {
+	if now := s.awaitEnd(t, judging.ID); now.Conclusion != "success" {
 		t.Errorf("the run for the push is a %s\n%s", now.Conclusion, s.repo.Logs(t, judging.ID))
 	}
-	last := s.repo.AwaitEnd(t, limit, s.repo.Runs(t, "")[0].ID)
+	last := s.awaitEnd(t, s.repo.Runs(t, "")[0].ID)
 	s.says(t, "the title of what is judged", last, "success", asked+all)
 	for _, role := range roles {
 		if state := s.repo.CommitStatuses(t, sha)[check(role)]; state != "success" {
