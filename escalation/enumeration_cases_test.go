@@ -291,6 +291,7 @@ func families() []family {
 		{name: "Forgejo, two roles, a re-request", roles: two, records: acted, act: rerequest, dialect: forgetest.Forgejo17},
 		{name: "Forgejo, two roles that may fail, a request and its removal", roles: two, records: acted - 1, act: changing, fails: true, dialect: forgetest.Forgejo17},
 		{name: "Forgejo fails over a comment", roles: two, records: acted, act: noAct, dialect: forgetest.Forgejo17, stumbles: true},
+		{name: "Forgejo fails over a comment, a push", roles: two, records: acted, act: push, dialect: forgetest.Forgejo17, stumbles: true},
 		{name: "Forgejo fails over a comment, a crash", roles: two, records: acted - 1, act: noAct, crashes: 1, dialect: forgetest.Forgejo17, stumbles: true},
 		{name: "two roles that may read in part, a crash", roles: two, records: acted, act: noAct, crashes: 1, partly: true},
 		{name: "two roles that may read in part, one of them twice", roles: two, records: acted, act: twice, partly: true},

@@ -50,6 +50,7 @@ func (p *Publication) mend(review int64, there []Comment) {
 		p.fail(FailedRequest, p.mending.err)
 		return
 	}
+	p.rounds = 0 // nothing has been published: what the run comes to is decided again
 	p.leaveOut(there)
 	if n := len(p.verdict.Comments); n > 0 && p.verdict.Fresh && p.cfg.InBody != nil {
 		if p.mending.times == 1 {

@@ -366,7 +366,8 @@ func (p *Publication) act(r Reply) {
 		p.verdict.Extra = p.log.noteWaivers(p.cfg.Role, p.verdict.Heard, p.verdict.Extra)
 	}
 	action := p.decide(r.Head, r.Against, r.Closed)
-	posts := action.Post != "" || action.Hold != "" || !p.cfg.Rest && r.Head == p.wantedHead(r.Head)
+	posts := action.Post != "" || action.Hold != "" || !p.cfg.Rest && r.Head == p.wantedHead(r.Head) ||
+		p.mending.taken != 0 && (p.held || p.cfg.Lock == "")
 	if left := p.mending.left; left.ID != 0 {
 		p.mending.left = Row{}
 		if left.Comments == 0 {
@@ -483,7 +484,8 @@ func (p *Publication) decide(head string, against sentinel.Against, closed bool)
 // POST doesn't swallow its comments. Any comment that isn't the bot's means that
 // a person is writing.
 func (p *Publication) recover(r Reply) {
-	if p.ownLeftover(r.Comments) {
+	own := p.ownLeftover(r.Comments)
+	if own && p.mending.taken != p.pending {
 		p.mend(p.pending, r.Comments)
 		return
 	}
@@ -495,9 +497,14 @@ func (p *Publication) recover(r Reply) {
 	}
 	p.leaveOut(r.Comments)
 	p.orphans = append(slices.Clone(p.orphans), p.pending)
+	about := "leftovers of a job that died"
 	body := sentinel.Body{Text: "A job of review-bot ended while it was posting. This is what it had left."}
+	if own { // and no POST of this run is to take it in any more
+		about = "leftovers of a POST that the server failed at"
+		body.Text = "The server failed at the review that this was a part of, and meanwhile that review was no longer to be posted."
+	}
 	p.queue = []Ask{{
-		Kind: AskSubmit, Review: p.pending, About: "leftovers of a job that died",
+		Kind: AskSubmit, Review: p.pending, About: about,
 		Body: body.With(sentinel.Sentinel{
 			Role: p.signer(), Version: sentinel.Version, Kind: sentinel.KindOrphan, Official: p.log.counts(),
 			Undone: p.log.takenBack(),

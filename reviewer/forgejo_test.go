@@ -1,6 +1,7 @@
 package reviewer_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,6 +56,9 @@ func (s *story) said() (inline, text []string) {
 		s.tb.Fatal(err)
 	}
 	for _, row := range rows {
+		if row.State == escalation.RowRequest {
+			continue
+		}
 		if row.State == escalation.RowPending {
 			if row.Comments > 0 { // an empty one says nothing, and the next review takes it in
 				s.tb.Errorf("review %d is pending with %d comments", row.ID, row.Comments)
@@ -231,5 +235,50 @@ func TestFindingsOfOneStoredLineAreTwoConversations(t *testing.T) {
 	s.mustRun()
 	if n := strings.Count(s.asked[asked].Task, "It is meant."); n != 1 {
 		t.Errorf("the model was told of %d replies, want one:\n%s", n, s.asked[asked].Task)
+	}
+}
+
+// pushing is a forge on which somebody pushes while a POST fails.
+type pushing struct {
+	reviewer.Forge
+	push func()
+}
+
+func (p pushing) PostReview(ctx context.Context, review reviewer.NewReview) (reviewer.Row, error) {
+	row, err := p.Forge.PostReview(ctx, review)
+	if err != nil {
+		p.push()
+	}
+	return row, err
+}
+
+// A run that finds another head after the server failed over one of its comments takes
+// back an older approval all the same. What the server has of its findings is published,
+// and not as a dead job's.
+func TestAPushWhileTheServerFailsOverAComment(t *testing.T) {
+	base := forgetest.BaseFiles()
+	base["z.txt"] = old("z.txt")
+	s := newStory(t, forgetest.Options{Dialect: forgetest.Forgejo17, Base: base})
+	s.mustRun()
+	s.forge.Push("author", renamed("z.txt"))
+	found := []prompts.Finding{onNew(2), onDeleted("z.txt", 9)}
+	s.answer = func(prompts.Request) prompts.Answer { return prompts.Answer{Findings: found} }
+	s.wrap = func(f reviewer.Forge) reviewer.Forge {
+		return pushing{f, func() {
+			s.shared.Do(func(f *forgetest.Forge) { f.Push("author", map[string]string{"other.go": "package other\n"}) })
+		}}
+	}
+	r := s.mustRun()
+	if r.Outcome != escalation.HeadMoved || len(r.Gate) > 0 {
+		t.Errorf("%s, gate %v\n%s", r.Outcome, r.Gate, s.forge.Dump())
+	}
+	if inline, _ := s.said(); !slices.Equal(inline, titles(found[0])) || strings.Contains(s.forge.Dump(), "ended while it was posting") {
+		t.Errorf("inline %q, want the first finding, of this run\n%s", inline, s.forge.Dump())
+	}
+	s.wrap = nil
+	s.mustRun()
+	inline, text := s.said()
+	if all := slices.Sorted(slices.Values(slices.Concat(inline, text))); !slices.Equal(all, titles(found...)) {
+		t.Errorf("after the next run: %q, want %q", all, titles(found...))
 	}
 }

@@ -88,7 +88,7 @@ func (p *publisher) carryOut(ctx, requests context.Context, ask escalation.Ask) 
 		case escalation.AskSettle:
 			p.settled(ask, r, began)
 		case escalation.AskSubmit:
-			p.log("publish", began, "what a job that died had left was published")
+			p.log("publish", began, "%s", ask.About)
 		case escalation.AskWithdraw:
 			p.log("publish", began, "the account's verdict is withdrawn")
 		default: // nothing that people see
