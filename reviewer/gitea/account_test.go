@@ -74,6 +74,18 @@ func TestATokenOfAnotherAccountWritesNothingMore(t *testing.T) {
 			_, err := c.PostReview(t.Context(), review)
 			return err
 		}, []string{"POST " + reviews}},
+		"a comment": {func(c *Client) error {
+			_, err := c.Say(t.Context(), "hm")
+			return err
+		}, []string{"POST " + shop + "/issues/42/comments"}},
+		"a reply": {func(c *Client) error {
+			_, err := c.Reply(t.Context(), reviewer.Comment{ID: 5, Review: 4, Path: "a.go", NewLine: 1}, "hm")
+			return err
+		}, []string{"POST " + shop + "/pulls/42/comments/5/replies"}},
+		"what doctor tries": {func(c *Client) error {
+			_, _, err := c.React(t.Context(), "rocket")
+			return err
+		}, []string{"POST " + reactions, "DELETE " + reactions}},
 	} {
 		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 			switch {
@@ -89,7 +101,11 @@ func TestATokenOfAnotherAccountWritesNothingMore(t *testing.T) {
 		})
 		client := f.client()
 		client.cfg.Account = "bot"
-		if _, err := client.Account(t.Context()); err != nil {
+		ask := func() error { _, err := client.Account(t.Context()); return err }
+		if promise == "what doctor tries" {
+			ask = func() error { _, err := client.Examine(t.Context()); return err }
+		}
+		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
 		known := len(f.requests())

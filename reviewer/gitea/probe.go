@@ -50,6 +50,7 @@ func (c *Client) Examine(ctx context.Context) (reviewer.ForgeFacts, error) {
 		var answer permissionOf
 		f.Named = c.ask(ctx, question{path: c.permissionPath(), into: &answer})
 		if f.Named.OK() && answer.User != nil {
+			c.named.Store(answer.User.ID) // what the trial of the lock writes shows whether it is
 			f.Account.Value = reviewer.User{ID: answer.User.ID, Login: answer.User.UserName}
 		}
 	}

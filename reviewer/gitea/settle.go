@@ -95,14 +95,17 @@ func (c *Client) send(ctx context.Context, r request) (id int64, err error) {
 	}
 	defer raw.Body.Close()
 	resp := &sdk.Response{Response: raw}
-	id, err = outcome(resp, r.silent)
+	answer, err := outcome(resp, r.silent)
 	if err != nil && r.hush {
 		err = hushed(resp.StatusCode, err)
 	}
+	if err == nil {
+		err = c.its(answer.User.ID)
+	}
 	switch {
 	case err == nil:
-		return id, nil
-	case errors.Is(err, errUnchanged): // that is known
+		return answer.ID, nil
+	case errors.Is(err, errUnchanged), errors.Is(err, errStranger): // that is known
 		return 0, c.explain(r.doing, "", resp, err)
 	default:
 		return 0, c.explain(r.doing, r.scope, resp, unsure(resp, err))
@@ -111,46 +114,48 @@ func (c *Client) send(ctx context.Context, r request) (id int64, err error) {
 
 // said is what an API answer holds, whether it is a success or a refusal.
 type said struct {
-	ID      int64    `json:"id"`
+	ID   int64 `json:"id"`
+	User struct {
+		ID int64 `json:"id"`
+	} `json:"user"`
 	Message string   `json:"message"`
 	Errors  []string `json:"errors"`
 }
 
-// outcome reads the answer to a request, and the id of what was written off it. A
-// page that some proxy sent with a 200 is no success.
-func outcome(resp *sdk.Response, silent bool) (id int64, err error) {
+// outcome reads the answer to a request. A page that some proxy sent with a 200 is no
+// success.
+func outcome(resp *sdk.Response, silent bool) (answer said, err error) {
 	switch {
 	case resp.StatusCode != http.StatusNoContent:
 	case silent:
-		return 0, nil
+		return said{}, nil
 	default:
-		return 0, errUnchanged
+		return said{}, errUnchanged
 	}
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, fmt.Errorf("reading the answer: %w", err)
+		return said{}, fmt.Errorf("reading the answer: %w", err)
 	}
-	var answer said
 	err = json.Unmarshal(text, &answer)
 	switch {
 	case resp.StatusCode == http.StatusMethodNotAllowed,
 		// Not the API's answer, so no endpoint of it was asked.
 		resp.StatusCode == http.StatusNotFound && (err != nil || answer.Message == ""):
-		return 0, reviewer.ErrUnsupported
+		return said{}, reviewer.ErrUnsupported
 	case resp.StatusCode == http.StatusNotFound && answer.gone():
-		return 0, reviewer.ErrGone
+		return said{}, reviewer.ErrGone
 	case resp.StatusCode/100 == 2 && err == nil && answer.ID != 0:
-		return answer.ID, nil
+		return answer, nil
 	case resp.StatusCode/100 == 2 && err != nil:
-		return 0, fmt.Errorf("the answer is not the JSON expected: %w", err)
+		return said{}, fmt.Errorf("the answer is not the JSON expected: %w", err)
 	case resp.StatusCode/100 == 2:
-		return 0, errors.New("the answer doesn't name what was written")
+		return said{}, errors.New("the answer doesn't name what was written")
 	case len(answer.Errors) > 0 && answer.Errors[0] != "":
-		return 0, errors.New(answer.Errors[0]) // beside it the message is a function's name
+		return said{}, errors.New(answer.Errors[0]) // beside it the message is a function's name
 	case answer.Message != "":
-		return 0, errors.New(answer.Message)
+		return said{}, errors.New(answer.Message)
 	}
-	return 0, fmt.Errorf("status %d", resp.StatusCode)
+	return said{}, fmt.Errorf("status %d", resp.StatusCode)
 }
 
 var notThere = regexp.MustCompile(`^(comment|review) does not exist\b`)

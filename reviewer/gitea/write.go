@@ -227,6 +227,11 @@ func (c *Client) Say(ctx context.Context, body string) (int64, error) {
 	if err != nil {
 		return 0, c.explain(doing, "write:issue", resp, unsure(resp, err))
 	}
+	if comment.Poster != nil {
+		if err := c.its(comment.Poster.ID); err != nil {
+			return 0, c.explain(doing, "", resp, err)
+		}
+	}
 	return comment.ID, nil
 }
 
@@ -240,8 +245,10 @@ func (c *Client) React(ctx context.Context, content string) (added bool, created
 	}
 	reaction, resp, err := client.PostIssueReaction(c.cfg.Owner, c.cfg.Name, c.cfg.Number, content)
 	switch {
-	case resp != nil && resp.StatusCode == http.StatusCreated && err == nil && reaction.User != nil && c.its(reaction.User.ID) != nil:
-		_ = c.Unreact(ctx, content) // else it expires
+	case resp != nil && resp.StatusCode/100 == 2 && err == nil && reaction.User != nil && c.its(reaction.User.ID) != nil:
+		if resp.StatusCode == http.StatusCreated {
+			_ = c.Unreact(ctx, content) // else it expires
+		}
 		return false, time.Time{}, c.explain(doing, "", resp, errStranger)
 	case resp != nil && resp.StatusCode == http.StatusCreated && err == nil:
 		return true, reaction.Created, nil
