@@ -431,3 +431,22 @@ func TestNothingToShowIsTheWholeDiff(t *testing.T) {
 		t.Error("only the submodule is shown")
 	}
 }
+
+// A fork's head that the repository hasn't got yet is waited for, also where the server
+// doesn't say what its diff is of.
+func TestAForksHeadIsWaitedFor(t *testing.T) {
+	s := newStory(t, forgetest.Options{Dialect: forgetest.Forgejo17, Fork: true})
+	s.wrap = func(f reviewer.Forge) reviewer.Forge {
+		return lying{Forge: f, headRef: func(context.Context) (string, error) { return "", reviewer.ErrUnsupported }}
+	}
+	head := s.forge.BeginPush("author", map[string]string{"b.go": "package app\n"})
+	pauses := 0
+	s.slept = func(f *forgetest.Forge, _ time.Duration) {
+		if pauses++; pauses == 2 {
+			f.EndPush()
+		}
+	}
+	if r := s.mustRun(); r.Head != head || r.Own != sentinel.Approved || pauses != 2 {
+		t.Errorf("own %s at %s after %d pauses, want %s after 2", r.Own, r.Head, pauses, head)
+	}
+}
