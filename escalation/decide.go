@@ -262,7 +262,7 @@ func (s Situation) comment(cur Record, has bool) Action {
 
 // advise comments for a role that doesn't gate. The account's other roles may not run
 // again, so what the account says of the head is seen to all the same: a block of theirs
-// that was lost is posted, and an approval that is none of this head is taken back.
+// that was lost is posted, and an approval of another head is taken back.
 func (s Situation) advise(cur Record, has bool) Action {
 	want := Desired(s)
 	if rest := Rest(s); want.Event == sentinel.RequestChanges && rest.Post != "" {

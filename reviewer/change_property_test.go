@@ -24,17 +24,25 @@ import (
 // seedEnv repeats a random test that printed its seed.
 const seedEnv = "REVIEW_BOT_SEED"
 
+// seedOf is the seed of a random test.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv(seedEnv)
+	if text == "" {
+		return rand.Uint64()
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
 // Whatever a pull request changes, however it is written and whenever the server gives its
 // diff: each added or changed line is in a prompt, or its file is named as unread and the
 // role hasn't approved. What changed without a line is named to the model, or as unread.
 func TestNothingUnreadIsApproved(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv(seedEnv); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := seedOf(t)
 	seen := map[string]int{}
 	const histories = 150
 	for i := range uint64(histories) {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,13 +20,7 @@ import (
 // takes the account's own request back; a role that has judged it blocks it; in the end
 // nothing is written any more, and the door is open for good code.
 func TestWhateverHappens(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv(seedEnv); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := seedOf(t)
 	seen := map[string]int{}
 	const tales = 120
 	for i := range uint64(tales) {
